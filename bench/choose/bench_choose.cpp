@@ -1,6 +1,6 @@
 // bench_choose: stretto's choice against the MPI's own collective and against every plausible combination, over sizes.
-// Started under mpirun, on one host or several (run_choose.py). Calls have check = 0. Contestants of a cell alternate in
-// turns of as many calls each; times are medians of the slowest rank's. A second entry of the MPI's own shows the
+// Started under mpirun, on one host or several (run_choose.py). Calls have check = 0. Contestants of a cell alternate
+// in turns of as many calls each; times are medians of the slowest rank's. A second entry of the MPI's own shows the
 // resolution of the measurement. A cell is measured longer while more rounds may change its verdict (verdict.hpp).
 // Sequences of calls as in programs (programs.hpp) come last.
 #include <CLI/CLI.hpp>

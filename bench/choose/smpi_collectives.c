@@ -1,13 +1,13 @@
-/* Ring and recursive doubling as a standalone MPI program for the simulated time of SimGrid's SMPI. Another simulator's times
- * of the messages themselves check the model's predictions from a walk over schedules.
+/* Ring and recursive doubling as a standalone MPI program for the simulated time of SimGrid's SMPI. Another simulator's
+ * times of the messages themselves check the model's predictions from a walk over schedules.
  *
  *   collectives ping BYTES...                    half a round trip between ranks 0 and 1, for each length
- *   collectives ring|doubling BYTES RATIO C D F  an allreduce of BYTES on every rank; messages are BYTES / RATIO long; C, D, F:
- *                                                seconds per byte to compress, decompress and combine (fused; or raw with
- *                                                RATIO 1, and C and D 0)
+ *   collectives ring|doubling BYTES RATIO C D F  an allreduce of BYTES on every rank; messages are BYTES / RATIO long;
+ *                                                C, D, F: seconds per byte to compress, decompress and combine
+ *                                                (fused; or raw with RATIO 1, and C and D 0)
  *
- * Rank 0 prints "NAME BYTES SECONDS" by the simulated clock. Times do not depend on contents, so all ranks share one buffer.
- * Recursive doubling needs a power of two of ranks. */
+ * Rank 0 prints "NAME BYTES SECONDS" by the simulated clock. Times do not depend on contents, so all ranks share one
+ * buffer. Recursive doubling needs a power of two of ranks. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>

@@ -169,7 +169,8 @@ class Bench {
   static bool hierarchical(const std::string& schedule) {
     return schedule.starts_with("hierarchical") || schedule == "leader" || schedule == "node" || schedule == "auto";
   }
-  // True if the schedule supports the payload: raw sums inside hosts need a hierarchical one, and the hosts' memory has no others.
+  // True if the schedule supports the payload: raw sums inside hosts need a hierarchical one, and the hosts' memory has
+  // no others.
   static bool fits(const std::string& payload, const std::string& schedule) {
     if (schedule == "node") return payload == "raw" || payload == "mixed";
     return payload != "mixed" || hierarchical(schedule);

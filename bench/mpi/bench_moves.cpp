@@ -1,7 +1,7 @@
 // Collectives that move data of an unchanged program, exactly by the MPI's own functions (PMPI names) and within bounds
 // by the profiling library, in turns. Started by bench/run_moves.py. Each bound has a communicator (info key
-// stretto_bound). The data are a field of bench_hosts, of which gather, scatter, allgather and alltoall move a block for
-// each rank.
+// stretto_bound). The data are a field of bench_hosts, of which gather, scatter, allgather and alltoall move a block
+// for each rank.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// bench_short: short blocking collectives by the MPI, by stretto, and by stretto through the memory of several hosts, in
-// turns of a few calls each. Started under mpirun; see run_short.py.
+// bench_short: short blocking collectives by the MPI, by stretto, and by stretto through the memory of several hosts,
+// in turns of a few calls each. Started under mpirun; see run_short.py.
 #include <CLI/CLI.hpp>
 
 #include <functional>

@@ -1,5 +1,5 @@
-// stretto as a filter of HDF5: each chunk of a dataset is one stream (docs/python.md, "HDF5"). HDF5 finds it by HDF5_PLUGIN_PATH, or a program
-// registers what H5PLget_plugin_info gives.
+// stretto as a filter of HDF5: each chunk of a dataset is one stream (docs/python.md, "HDF5"). HDF5 finds it by
+// HDF5_PLUGIN_PATH, or a program registers what H5PLget_plugin_info gives.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr int filter_id = 451;  // of the range 256 to 511, which is for private use
 
-// The settings of a dataset: three words of the user, three from its type and its chunks, then the number of marks of missing data and two words for
-// each, a float64. Datasets without marks end before their number, unless they are shaped: then the number of axes of a
-// chunk and two words for each, its extent, follow the marks.
+// The settings of a dataset: three words of the user, three from its type and its chunks, then the number of marks of
+// missing data and two words for each, a float64. Datasets without marks end before their number, unless they are
+// shaped: then the number of axes of a chunk and two words for each, its extent, follow the marks.
 enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
 constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX + 1 + 2 * STRETTO_AXES_MAX;
 enum Kind : unsigned { lossless, absolute, relative, kinds };
@@ -278,7 +278,8 @@ std::size_t decode(const Library& hdf5, const Settings& s, std::size_t bytes, st
 
 extern "C" {
 
-// At the creation of a dataset: its type, the values of a chunk and its fill value join the settings. Negative where the type has no streams.
+// At the creation of a dataset: its type, the values of a chunk and its fill value join the settings. Negative where
+// the type has no streams.
 int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   const Library hdf5(__builtin_return_address(0));
   using Get = int (*)(Id, int, unsigned*, std::size_t*, unsigned*, std::size_t, char*, unsigned*);

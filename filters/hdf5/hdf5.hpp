@@ -1,5 +1,6 @@
-// What the filter uses of HDF5's binary interface (1.10 and later), declared here so that no header of it is needed. Its functions are those of the
-// HDF5 that called the filter: a process may hold several, and none of them where others see it.
+// What the filter uses of HDF5's binary interface (1.10 and later), declared here so that no header of it is needed.
+// Its functions are those of the HDF5 that called the filter: a process may hold several, and none of them where others
+// see it.
 #pragma once
 
 #include <cstddef>

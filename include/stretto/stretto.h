@@ -16,7 +16,7 @@
  * sum by p times that. NULL options: exact.
  *
  * This header brings stretto_types.h (statuses, types, operations), stretto_options.h (bounds, payloads, how a call
- * runs) and stretto_report.h (what a call did). Beside it: stretto_nonblocking.h (collectives that return a request),
+ * runs) and stretto_report.h (figures of a call). Beside it: stretto_nonblocking.h (collectives that return a request),
  * stretto_persistent.h (collectives prepared once), stretto_call.h (any collective as a record), stretto_stream.h (the
  * codec by itself), stretto_mpi.h (communicators over MPI), stretto_store.h (communicators without an MPI),
  * stretto_cuda.h (the codec on a CUDA stream), stretto_cuda_collectives.h (collectives of device memory), stretto.hpp
@@ -81,19 +81,19 @@ STRETTO_API stretto_status stretto_comm_create_threads(stretto_thread_group grou
 
 /* The binary interfaces of MPIs. */
 typedef enum stretto_mpi {
-  STRETTO_MPI_LOADED = 0,  /* that of the MPI in this process, whichever it is */
+  STRETTO_MPI_LOADED = 0,  /* that of the MPI in this process */
   STRETTO_MPI_OPENMPI = 1, /* Open MPI */
   STRETTO_MPI_MPICH = 2,   /* MPICH, and its kin: Intel MPI, MVAPICH, Cray */
   STRETTO_MPI_STANDARD = 3 /* the standard one of MPI 5 */
 } stretto_mpi;
 
-/* What stretto_comm_create() of stretto_mpi.h calls, for callers that have no mpi.h: collective over the MPI_Comm that
- * lies at `mpi_comm`. `compiled_for` is the interface that it comes from. The module for the MPI in this process is
+/* stretto_comm_create() of stretto_mpi.h for callers that have no mpi.h: collective over the MPI_Comm that lies at
+ * `mpi_comm`. `compiled_for` is the interface that it comes from. The module for the MPI in this process is
  * loaded from stretto/ beside this library, or from the directory in the environment's STRETTO_MODULES. Further:
  *  - STRETTO_UNSUPPORTED where no MPI is loaded, no module fits it, or `compiled_for` is another's. */
 STRETTO_API stretto_status stretto_comm_create_from(const void* mpi_comm, stretto_mpi compiled_for, stretto_comm* comm);
 
-/* What may end waits before their limit, such as a user's Ctrl-C: from now on this thread's waits in collectives call
+/* Ends waits before their limit, as for a user's Ctrl-C: from now on this thread's waits in collectives call
  * interrupted(context) about 20 times a second. Nonzero ends the wait as a limit does: STRETTO_TIMEOUT, here and on
  * ranks that wait for this one. The function calls nothing of stretto. NULL: waits end at their limits, which is the
  * default. The making of a communicator asks where ranks meet in a store. A blocking collective inside the MPI
@@ -166,7 +166,7 @@ STRETTO_API stretto_status stretto_reduce_scatter_block(const void* sendbuf, voi
                                                         stretto_type type, stretto_op op, stretto_comm comm,
                                                         const stretto_options* options);
 
-/* The same with counts[r] elements for rank r, laid end to end; counts are the same on all ranks. */
+/* Blocks of counts[r] elements for rank r, laid end to end; counts are the same on all ranks. */
 STRETTO_API stretto_status stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const size_t* counts,
                                                   stretto_type type, stretto_op op, stretto_comm comm,
                                                   const stretto_options* options);
@@ -188,7 +188,7 @@ STRETTO_API stretto_status stretto_exscan(const void* sendbuf, void* recvbuf, si
 STRETTO_API stretto_status stretto_allgather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                              stretto_comm comm, const stretto_options* options);
 
-/* The same with counts[r] elements from rank r, at recvbuf + displs[r]; counts are the same on all ranks. */
+/* Allgather of counts[r] elements from rank r, at recvbuf + displs[r]; counts are the same on all ranks. */
 STRETTO_API stretto_status stretto_allgatherv(const void* sendbuf, void* recvbuf, const size_t* counts,
                                               const size_t* displs, stretto_type type, stretto_comm comm,
                                               const stretto_options* options);
@@ -203,7 +203,7 @@ STRETTO_API stretto_status stretto_bcast(void* buffer, size_t count, stretto_typ
 STRETTO_API stretto_status stretto_scatter(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                            int root, stretto_comm comm, const stretto_options* options);
 
-/* The same with counts[r] elements at sendbuf + displs[r] for rank r. counts, displs and sendbuf: significant at root.
+/* Scatter of counts[r] elements at sendbuf + displs[r] to rank r. counts, displs and sendbuf: significant at root.
  * recvcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all. */
 STRETTO_API stretto_status stretto_scatterv(const void* sendbuf, const size_t* counts, const size_t* displs,
                                             void* recvbuf, size_t recvcount, stretto_type type, int root,
@@ -214,7 +214,7 @@ STRETTO_API stretto_status stretto_scatterv(const void* sendbuf, const size_t* c
 STRETTO_API stretto_status stretto_gather(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
                                           stretto_comm comm, const stretto_options* options);
 
-/* The same with counts[r] elements from rank r at recvbuf + displs[r]. recvbuf, counts and displs: significant at root.
+/* Gather of counts[r] elements from rank r at recvbuf + displs[r]. recvbuf, counts and displs: significant at root.
  * sendcount = counts[rank] on every rank, or STRETTO_INCOMPATIBLE on all. */
 STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
                                            const size_t* displs, stretto_type type, int root, stretto_comm comm,
@@ -225,7 +225,7 @@ STRETTO_API stretto_status stretto_gatherv(const void* sendbuf, size_t sendcount
 STRETTO_API stretto_status stretto_alltoall(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
                                             stretto_comm comm, const stretto_options* options);
 
-/* The same with counts of each pair of ranks: sendcounts[d] elements at sendbuf + sdispls[d] go to rank d,
+/* Alltoall with counts of each pair of ranks: sendcounts[d] elements at sendbuf + sdispls[d] go to rank d,
  * recvcounts[s] elements of rank s come to recvbuf + rdispls[s]. sendcounts[d] of rank s = recvcounts[s] of rank d, or
  * STRETTO_INCOMPATIBLE on all, naming the pair. In place: sendcounts and sdispls are ignored; the blocks to send are in
  * recvbuf and are replaced. */

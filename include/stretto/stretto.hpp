@@ -1,5 +1,6 @@
 // A thin C++ face of stretto.h, stretto_nonblocking.h and stretto_stream.h, whose contracts hold. It adds owners for
-// handles, types read from pointers, and failures as exceptions. C++17 takes pointers and lengths; C++20 std::span as well.
+// handles, types read from pointers, and failures as exceptions. C++17 takes pointers and lengths; C++20 std::span as
+// well.
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
@@ -164,8 +165,8 @@ class communicator {
   void allgather(const T* send, T* recv, std::size_t count, const stretto_options& o = options()) {
     check(stretto_allgather(send, recv, count, type_of<T>(), comm_, &o));
   }
-  // send_counts[d] values at send_displs[d] go to rank d; recv_counts[s] values of rank s come to recv_displs[s]. All have
-  // size() entries; where displacements are null, blocks lie end to end.
+  // send_counts[d] values at send_displs[d] go to rank d; recv_counts[s] values of rank s come to recv_displs[s]. All
+  // have size() entries; where displacements are null, blocks lie end to end.
   template <class T>
   void alltoallv(const T* send, const std::size_t* send_counts, const std::size_t* send_displs, T* recv,
                  const std::size_t* recv_counts, const std::size_t* recv_displs, const stretto_options& o = options()) {

@@ -5,9 +5,9 @@
  *   stretto_compress_on_stream(STRETTO_F32, values, n, 1e-3, out, capacity, &call);
  *   ... later, in stream order, *result holds the status and the length ...
  *
- * The kernels are in a plugin, libstretto_cuda.so, loaded when a function here first needs it. It is looked for at
- * STRETTO_CUDA_PLUGIN (environment), beside libstretto, and where the loader looks. Without plugin or device every
- * function returns STRETTO_UNSUPPORTED, and stretto_message() says what was looked for.
+ * The kernels are in a plugin, libstretto_cuda.so, loaded when a function here first needs it, from
+ * STRETTO_CUDA_PLUGIN (environment), beside libstretto, or the loader's path. Without plugin or device every function
+ * returns STRETTO_UNSUPPORTED, and stretto_message() names the searched places.
  *
  * Rules for every ..._on_stream function:
  *  - It enqueues and returns: one kernel, behind a memset of a part of the workspace. It neither allocates nor waits,
@@ -45,7 +45,7 @@ typedef enum stretto_memory {
   STRETTO_MEMORY_DETECT = 4  /* only for stretto_cuda_assume_memory */
 } stretto_memory;
 
-/* What kind of memory p is in, or is assumed to be in. */
+/* The kind of memory that p is in, or is assumed to be in. */
 STRETTO_API stretto_status stretto_cuda_memory(const void* p, stretto_memory* kind);
 
 /* From now on, in the whole process, every pointer is taken for one of this kind; DETECT asks CUDA again. For memory
@@ -110,9 +110,9 @@ STRETTO_API stretto_status stretto_add_values_on_stream(stretto_type type, const
                                                         const void* values, size_t count, void* out, size_t capacity,
                                                         const stretto_cuda_call* call);
 
-/* The same in two kernels. The first finds the codes of values for bound eps: int32 each (int64 for F64), the smallest
- * integer for values that have none. The second adds them, and `values` without a code, to a stream of the same eps. It
- * gives the bytes of stretto_add_values_on_stream. */
+/* stretto_add_values_on_stream() in two kernels. The first finds the codes of values for bound eps: int32 each (int64
+ * for F64), the smallest integer for values that have none. The second adds them, and `values` without a code, to a
+ * stream of the same eps. It gives the bytes of stretto_add_values_on_stream. */
 STRETTO_API stretto_status stretto_quantise_on_stream(stretto_type type, const void* values, size_t count, double eps,
                                                       void* codes, const stretto_cuda_call* call);
 STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const void* a, size_t a_bytes,
@@ -131,13 +131,13 @@ STRETTO_API stretto_status stretto_recode_on_stream(stretto_type type, stretto_c
                                                     size_t bytes, size_t count, void* out, size_t capacity,
                                                     const stretto_cuda_call* call);
 
-/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if there is none. */
+/* stretto_value_range: range[0] is the smallest and range[1] the largest finite value; +inf and -inf if none is. */
 STRETTO_API stretto_status stretto_value_range_on_stream(stretto_type type, const void* values, size_t count,
                                                          double* range, const stretto_cuda_call* call);
 
-/* stretto_value_range_below: the range of the finite values whose magnitude is below ignore_above (0: 1e15), without fill
- * values (1e20). result->bytes says how many finite values are left out. One pass. ignore_above of NaN or below 0 gives
- * STRETTO_INVALID_ARGUMENT. */
+/* stretto_value_range_below: the range of the finite values whose magnitude is below ignore_above (0: 1e15), without
+ * fill values (1e20). result->bytes says how many finite values are left out. One pass. ignore_above of NaN or below 0
+ * gives STRETTO_INVALID_ARGUMENT. */
 STRETTO_API stretto_status stretto_value_range_below_on_stream(stretto_type type, const void* values, size_t count,
                                                                double ignore_above, double* range,
                                                                const stretto_cuda_call* call);

@@ -8,16 +8,16 @@
  * stretto_allreduce_on_stream; with options.check = 0 all ranks then force one schedule.
  *
  * The other collectives (stretto.h, stretto_nonblocking.h, stretto_persistent.h) take device memory too, if before the
- * communicator was made a function of stretto_cuda.h had found a device, or CUDA's driver was loaded, or once a function
- * of this file, or stretto_cuda_wait(), was called with the communicator. There the input must be ready when the call is
- * made, and the result is ready when it ends.
+ * communicator was made a function of stretto_cuda.h had found a device, or CUDA's driver was loaded, or once a
+ * function of this file, or stretto_cuda_wait(), was called with the communicator. There the input must be ready when
+ * the call is made, and the result is ready when it ends.
  *
  * Rules for every ..._on_stream function:
- *  - The call comes after what was enqueued on the stream, and before what is enqueued there once it has returned.
- *  - It returns when its last message has moved, and does not wait for what the device then still has to do. Messages go
+ *  - The call comes after earlier work on the stream, and before work that is enqueued once it has returned.
+ *  - It returns when its last message has moved, and does not wait for the device's remaining work. Messages go
  *    from device to device, or through pinned memory of the host (docs/gpu.md; report.device_carrier).
- *  - The returned status is that of the arguments and of all messages. What goes wrong in the last step on the device is
- *    told by stretto_cuda_query().
+ *  - The returned status is that of the arguments and of all messages. stretto_cuda_query() tells failures of
+ *    the last step on the device.
  *  - A stream that is captured in a graph takes NCCL's own collectives (options.schedule "native", or none, without a
  *    bound), if it is captured on all ranks and an earlier call has found NCCL. Else it gives STRETTO_UNSUPPORTED.
  *  - Types and operations: those of numbers. Within a bound: F32, F64, F16 and BF16.
@@ -102,8 +102,8 @@ STRETTO_API stretto_status stretto_cuda_query(stretto_comm comm, int* done);
 STRETTO_API stretto_status stretto_cuda_need(stretto_comm comm, stretto_type type, size_t count, size_t* device_bytes,
                                              size_t* pinned_bytes);
 
-/* Takes that memory on the current device now. From then on collectives of `comm` allocate none: one that needs more ends
- * in STRETTO_BUFFER_TOO_SMALL on every rank. Without it a communicator takes memory as its calls need more. Not
+/* Takes that memory on the current device now. From then on collectives of `comm` allocate none: one that needs more
+ * ends in STRETTO_BUFFER_TOO_SMALL on every rank. Without it a communicator takes memory as its calls need more. Not
  * collective. STRETTO_INVALID_ARGUMENT: a collective of `comm` is in flight, or the device still works on one, as
  * stretto_cuda_query() tells. */
 STRETTO_API stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size_t pinned_bytes);

@@ -17,7 +17,7 @@ typedef enum stretto_bound {
   STRETTO_BOUND_RELATIVE = 2
 } stretto_bound;
 
-/* What `bound` holds for in a reduction of K contributions, up to half a unit in the last place of the result. F16 and
+/* The scope of `bound` in a reduction of K contributions, up to half a unit in the last place of the result. F16 and
  * BF16 are rounded by way of F32, and means of F32 by way of F64: up to 0.5001 units.
  *
  * CONTRIBUTION: eps = bound. Quantisation moves a sum by K*eps at most, guaranteed. With FUSED and HOMOMORPHIC nothing
@@ -103,7 +103,7 @@ typedef struct stretto_options {
    *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P, MIXED and BFLOAT16; "native", "node" and schedules that group ranks;
    *    reductions with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
-  /* Of streams in messages. AUTO: the coding that the model expects to be faster; fixed where a rank has memory of a
+  /* Coding of streams in messages. AUTO: the one that the model expects to be faster, fixed where a rank has memory of a
    * device. Streams in a host's shared memory are fixed. No result depends on the coding. */
   stretto_coding coding;
   /* NULL, or no parts: `bound` holds for the whole vector. Otherwise `part_count` parts of it, one after another, each
@@ -111,8 +111,8 @@ typedef struct stretto_options {
    * largest of the parts' bounds, else STRETTO_INVALID_BOUND. Counts have the sum `count`, else
    * STRETTO_INVALID_ARGUMENT.
    *  - report.eps and report.promised_error are those of `bound`. A part with a smaller bound b has
-   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that leaves
-   *    nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
+   *    eps = (report.eps / bound) * b * (1 - 2^-50), or where that is subnormal the next smaller number. A b that
+   *    leaves nothing for eps gives STRETTO_INVALID_BOUND before anything moves.
    *  - Taken by ALLREDUCE of floating types with FUSED and HOMOMORPHIC, and with AUTO where reproducible is set.
    *  - STRETTO_UNSUPPORTED: other calls, "native", "node", raw_below, and memory of a device. */
   const stretto_part* parts;
@@ -167,8 +167,8 @@ typedef struct stretto_options {
  *  - No bound is kept: report.promised_error and error_with_rounding are infinite, eps is 0. docs/semantics.md has the
  *    relative error of each schedule. Magnitudes of 2^128 - 2^119 and more become infinite; NaN stays NaN.
  *  - bound_kind other than NONE gives STRETTO_INVALID_ARGUMENT.
- *  - STRETTO_UNSUPPORTED: other types and operations, SCAN, EXSCAN and stretto_allreduce_multi, reproducible reductions,
- *    "native", "node", raw_below, parts, a coding other than AUTO, and memory of a device. */
+ *  - STRETTO_UNSUPPORTED: other types and operations, SCAN, EXSCAN and stretto_allreduce_multi, reproducible
+ *    reductions, "native", "node", raw_below, parts, a coding other than AUTO, and memory of a device. */
 
 #ifdef __cplusplus
 }

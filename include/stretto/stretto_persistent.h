@@ -1,4 +1,5 @@
-/* stretto, persistent: each collective of stretto.h in a form that is prepared once and started many times, as MPI_Allreduce_init.
+/* stretto, persistent: each collective of stretto.h in a form that is prepared once and started many times, as
+ * MPI_Allreduce_init.
  *
  *   stretto_request request;
  *   stretto_allreduce_init(mine, sum, n, STRETTO_F32, STRETTO_SUM, comm, &options, &request);

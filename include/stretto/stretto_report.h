@@ -1,4 +1,4 @@
-/* What a collective did: bytes, times, errors, and the reason of each choice. C99. */
+/* Figures of a collective: bytes, times, errors, and the reason of each choice. C99. */
 #ifndef STRETTO_STRETTO_REPORT_H
 #define STRETTO_STRETTO_REPORT_H
 
@@ -10,7 +10,7 @@ extern "C" {
 
 #define STRETTO_NAME_MAX 32
 
-/* What ran, on this rank. Filled when the collective completes; on failure only `size` keeps its meaning. */
+/* Figures of this rank. Filled when the collective completes; on failure only `size` keeps its meaning. */
 typedef struct stretto_report {
   size_t size; /* sizeof(stretto_report), set by the initialiser; the library fills no more */
   /* A schedule, e.g. "ring"; "native": the MPI's own collective; "node": that of a host's shared memory; "agreement": a
@@ -18,8 +18,8 @@ typedef struct stretto_report {
   char algorithm[STRETTO_NAME_MAX];
   char payload[STRETTO_NAME_MAX]; /* in lower case, as in stretto_payload; "compress_once": streams that only move */
   uint64_t contributions;         /* K; with payload "mixed" the number of hosts, whose raw sums are compressed */
-  uint64_t raw_bytes;             /* what this rank would have sent raw with this schedule */
-  uint64_t bytes_sent;            /* what this rank sent, without the agreement exchange */
+  uint64_t raw_bytes;             /* bytes of this rank's messages as raw values */
+  uint64_t bytes_sent;            /* bytes that this rank sent, without the agreement */
   double ratio;                   /* raw_bytes / bytes_sent; 1 when nothing was sent or bytes are not known */
   double eps;                     /* bound of each contribution, absolute; 0 when exact, and with BFLOAT16 */
   /* |result - exact| <= promised_error, up to the half unit of stretto_scope; 0 when exact; infinite with BFLOAT16.
@@ -58,18 +58,19 @@ typedef struct stretto_report {
   /* |result - exact| <= error_with_rounding for every finite value of this rank's result, with all rounding: that of
    * promised_error, of additions in the values' own type, and of the result to its type. A check by hand finds it kept.
    * 0 where nothing rounds. Infinite where nobody looked at the values: floating reductions without a bound (but
-   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound, which
-   * is left out where `size` ends before this field, or where the caller has set it to a negative number: then it is
-   * infinite. */
+   * minimum and maximum), and what docs/semantics.md lists. Costs a pass over the result of a reduction with a bound,
+   * which is left out where `size` ends before this field, or where the caller has set it to a negative number: then it
+   * is infinite. */
   double error_with_rounding;
-  /* Of a started tree that communication cores drive: levels from its leaves that the caller's core did (S in
+  /* Levels next to the leaves that the caller's core did of a started tree that communication cores drive (S in
    * docs/overlap.md); 0: the cores drove all of it, or there were none. */
   int split;
-  /* Of this rank, in which it only waited for messages; in memory of a device: and no codec was at work there, whose time
-   * is codec_seconds. Of schedules alone; else 0. */
+  /* Time in which this rank only waited for messages; in memory of a device: and no codec was at work there, whose
+   * time is codec_seconds. Schedules alone have it; else 0. */
   double wait_seconds;
-  /* What moved messages where a rank's buffers were in memory of a device: "peer", "peer (CUDA IPC)", NCCL and its version,
-   * "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or one rank. */
+  /* The carrier of messages where a rank's buffers were in memory of a device: "peer", "peer (CUDA IPC)", NCCL and its
+   * version, "MPI with device pointers", "UCX with device memory"; "host": through pinned memory. "": no such call, or
+   * one rank. */
   char device_carrier[STRETTO_NAME_MAX];
   stretto_coding coding; /* of the streams in this rank's messages; AUTO: there were none */
 } stretto_report;

@@ -34,16 +34,16 @@ typedef struct stretto_store_options {
 #define STRETTO_STORE_OPTIONS_INIT \
   { sizeof(stretto_store_options), "stretto", 300.0, NULL }
 
-/* Collective over `ranks` processes, each with its own rank in [0, ranks), ranks <= 16384: makes a communicator. The store
- * is not used any more when it returns, and holds no key of it. `options` may be NULL. The caller owns *comm, and frees
- * it collectively. Failures, the same on all ranks that could be told:
+/* Collective over `ranks` processes, each with its own rank in [0, ranks), ranks <= 16384: makes a communicator. The
+ * store is not used any more when it returns, and holds no key of it. `options` may be NULL. The caller owns *comm, and
+ * frees it collectively. Failures, the same on all ranks that could be told:
  *  - STRETTO_TIMEOUT: ranks did not come within options.timeout; the message names them.
  *  - STRETTO_INVALID_ARGUMENT: rank, ranks, store or options are none, or two processes have one rank. One that is
  *    noticed when the others have met already is refused alone.
  *  - STRETTO_INCOMPATIBLE: the ranks differ in `ranks` or in the version of stretto.
  *  - STRETTO_UNSUPPORTED: there is no module for UCX, no UCX, or none of its transports serves.
- * Keys that an earlier program left are told from those of this one. STRETTO_CONNECTIONS in the environment, 1 to 8, is the
- * number of connections to each other rank (docs/carriers.md). */
+ * Keys that an earlier program left are told from those of this one. STRETTO_CONNECTIONS in the environment, 1 to 8, is
+ * the number of connections to each other rank (docs/carriers.md). */
 STRETTO_API stretto_status stretto_comm_create_store(const stretto_store* store, int rank, int ranks,
                                                      const stretto_store_options* options, stretto_comm* comm);
 

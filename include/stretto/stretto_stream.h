@@ -12,9 +12,9 @@
  *  - An input stream lies in `bytes` bytes of any alignment; bytes after its end are legal.
  *  - *written receives the length of the output. On failure it is 0 and the output is unspecified.
  *  - Output never overlaps input.
- *  - Nothing is allocated, but for threads that stretto_use_threads asks for, and for dense streams: a thread that reads
- *    or writes one keeps up to 20 MB until it ends, mostly below 1 MB. Shaped streams take memory for each call, too.
- *    STRETTO_OUT_OF_MEMORY where there is none.
+ *  - Nothing is allocated, but for threads that stretto_use_threads asks for, and for dense streams: a thread that
+ *    reads or writes one keeps up to 20 MB until it ends, mostly below 1 MB. Shaped streams take memory for each call,
+ *    too. STRETTO_OUT_OF_MEMORY where there is none.
  *  - Any bytes given as a stream yield an error or values, never an access outside the buffers. */
 #ifndef STRETTO_STRETTO_STREAM_H
 #define STRETTO_STRETTO_STREAM_H
@@ -88,15 +88,15 @@ STRETTO_API stretto_status stretto_compress_missing(stretto_type type, const voi
 
 #define STRETTO_AXES_MAX 8
 
-/* stretto_compress_missing of an array in C order, slowest axis first, whose codes are predicted along two of its slower
- * axes, too. A sample of the values chooses the axes, and whether a shaped stream pays; if not, the stream is dense.
- * extents: `axes` numbers; the count of values is their product. stretto_compress_bound() of the count suffices.
+/* stretto_compress_missing of an array in C order, slowest axis first, whose codes are predicted along two of its
+ * slower axes, too. A sample of the values chooses the axes, and whether a shaped stream pays; if not, the stream is
+ * dense. extents: `axes` numbers; the count of values is their product. stretto_compress_bound() of the count suffices.
  *  - A shaped stream is decoded, inspected and validated like any other. stretto_decompress_slice decodes all of it.
  *    Sums, differences and all else that makes a stream of streams give STRETTO_UNSUPPORTED.
  *  - The bound and missing data are those of stretto_compress_missing. The grid is finer where the values are large
  *    beside eps, so that fewer values are stored verbatim.
  *  - The call allocates about 4 bytes a value, and so does decoding, at times twice as much.
- * STRETTO_INVALID_ARGUMENT: axes outside 1 to STRETTO_AXES_MAX, more than 2^48 values, STRETTO_FIXED among the flags. */
+ * STRETTO_INVALID_ARGUMENT: axes outside 1 to STRETTO_AXES_MAX, more than 2^48 values, STRETTO_FIXED as a flag. */
 STRETTO_API stretto_status stretto_compress_shaped(stretto_type type, const void* values, const uint64_t* extents,
                                                    int axes, double eps, const stretto_missing* missing, void* out,
                                                    size_t capacity, size_t* written, unsigned flags);

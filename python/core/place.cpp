@@ -87,7 +87,8 @@ void copy(const Place& place, Address to, Address from, std::size_t bytes) {
   }));
 }
 
-// What an object with DLPack says of its memory: (address, shape, strides in elements, code, bits, device's type, device's number, owner).
+// What an object with DLPack says of its memory: (address, shape, strides in elements, code, bits, device's type,
+// device's number, owner).
 nb::tuple of_dlpack(const nb::ndarray<nb::ro>& array) {
   nb::list shape, strides;
   for (std::size_t i = 0; i < array.ndim(); ++i) {

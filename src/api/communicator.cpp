@@ -59,7 +59,7 @@ void stretto_comm_s::let_others_drive(bool any_thread) {
   is_driven = any_thread;
 }
 
-// If only callers drive this communicator, its thread may drive all such communicators: it may call their MPI.
+// The thread of a communicator that only callers drive may call the MPI of all such communicators.
 bool stretto::api::OtherCommunicators::drive() noexcept {
   return CommunicationCores::mine().drive_here(comm_.transport && !comm_.is_driven);
 }
@@ -69,8 +69,8 @@ bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
 bool stretto::api::Drive::drive() noexcept { return drive(false); }
 bool stretto::api::Drive::drive_spare() noexcept { return drive(true); }
 
-// Lead and trail steps belong to the caller. An idle core takes them over, so that a collective completes even if its
-// caller never polls.
+// An idle core takes over the caller's lead and trail steps, so that a collective completes even if its caller never
+// polls.
 bool stretto::api::Drive::drive(bool spare) noexcept {
   const Guard guard(comm_.driving, std::try_to_lock);
   if (!guard || comm_.live.empty()) return false;

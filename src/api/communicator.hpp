@@ -1,6 +1,5 @@
 // Agreement exchanges run on an engine of their own, in the order of the calls. A collective's data start once its
-// ranks agree and every earlier collective has started its data. So each engine sees one order of runs on every rank,
-// however the ranks test and wait.
+// ranks agree and every earlier collective has started its data. So each engine sees one order of runs on every rank.
 #pragma once
 
 #include <array>
@@ -60,7 +59,7 @@ class OtherCommunicators final : public Driven {
   const stretto_comm_s& comm_;
 };
 
-// `devices`: for messages between devices, until they take it. Over a transport it is made then.
+// `devices`: for messages between devices; over a transport it is made when they take it.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
@@ -68,21 +67,20 @@ struct Carriers {
 }  // namespace stretto::api
 
 struct stretto_comm_s {
-  // Throws std::bad_alloc, and then leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
+  // On failure leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                  std::string no_node);
 
   ~stretto_comm_s();
 
-  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread,
-  // since a blocking step holds up everything else that a thread drives. `own`: a blocking call's operation, which
-  // blocks in its own thread alone.
+  // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread.
+  // `own`: a blocking call's operation, which blocks in its own thread alone.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
 
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
 
-  // By one thread at a time: any thread, or callers of the MPI alone. Throws std::bad_alloc.
+  // By one thread at a time: any thread, or callers of the MPI alone.
   void let_others_drive(bool any_thread = true);
 
   // Held in all calls but those that run at once, which happen only while nothing is in flight.
@@ -90,9 +88,9 @@ struct stretto_comm_s {
 
   void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
 
-  // Further collectives give Status::timeout: messages of an abandoned one may still be under way. All other ranks end
-  // their waits with `status`, from the run `number` of `data` on and the run `agreement_number` of `agreement`, or from
-  // the next run at the latest. Leaves `why` as this thread's message.
+  // Further collectives give Status::timeout: messages of an abandoned one may still be under way. Other ranks end
+  // their waits with `status`, from these runs of `data` and `agreement` on at the latest. Leaves `why` as this
+  // thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next,
                std::uint64_t agreement_number = stretto::engine::Engine::next) noexcept;
 
@@ -101,7 +99,6 @@ struct stretto_comm_s {
   }
   bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
 
-  // In a forked child: messages, memory and peers are the parent's.
   bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
@@ -118,7 +115,7 @@ struct stretto_comm_s {
   std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
   std::atomic<bool> in_flight{false};
   std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
-  std::uint64_t unchecked = 0;                                  // calls that began without an agreement
+  std::uint64_t unchecked = 0;
   int rank = 0;
 
   const unsigned born = serves_in.load(std::memory_order_relaxed);
@@ -128,8 +125,8 @@ struct stretto_comm_s {
   std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
   bool is_driven = false;
   bool caller_leads = false;  // a call that starts a collective does its lead steps (Operation::lead)
-  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly; else they fail.
-  // Equal on every rank.
+  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly. Equal on every
+  // rank.
   bool starts_or_exact = false;
   stretto::Exclusive driving;
   stretto::api::Drive drive{*this};
@@ -144,7 +141,7 @@ inline Status PreparedCalls::Line::run(stretto_comm_s& comm, const void* send, v
                                        double timeout) const noexcept {
   ++comm.unchecked;
   const Status s = call->run(send, recv, timeout);
-  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
+  if (s != Status::ok) comm.give_up(s, message());
   return s;
 }
 

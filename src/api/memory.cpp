@@ -1,4 +1,3 @@
-// In the arena, where the other ranks of the host see them.
 #include <cstdlib>
 
 #include "base/status.hpp"

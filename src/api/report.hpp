@@ -9,7 +9,6 @@ struct stretto_comm_s;
 
 namespace stretto::api {
 
-// A call that succeeded.
 struct EndedCall {
   stretto_comm_s& comm;
   call::Shape shape;
@@ -32,7 +31,7 @@ inline bool asks_for_rounding(const stretto_report& out) noexcept {
   return has_rounding(out) && !(out.error_with_rounding < 0);
 }
 
-// Fills as much of options.report as its size says; null: nothing.
+// Fills as much of options.report as its size says.
 void report(const EndedCall& call) noexcept;
 
 }  // namespace stretto::api

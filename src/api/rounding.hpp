@@ -1,4 +1,3 @@
-// Rounding beyond the error that a call promises.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace stretto::api {
 
-// `values`: only for reductions within a bound; null: memory that the host does not read, whose rounding is not known.
+// `values`: only for reductions within a bound; null: memory that the host cannot read.
 struct Result {
   const call::Shape& shape;
   int rank = 0;
@@ -18,15 +17,15 @@ struct Result {
   const void* values = nullptr;
 };
 
-// `additions`: the rounding of additions in the values' own type, beyond the promised error. The result's own rounding
-// is half a unit in the last place of its largest finite value. Infinite if the values were not examined.
+// `additions`: the rounding of additions in the values' own type, beyond the promised error. The result's own is half a
+// unit in the last place of its largest finite value. Infinite if the values were not examined.
 double rounding_of(const Result& result, double additions) noexcept;
 
-// Raw values of unknown magnitude: 0 if none precedes the addition whose rounding is the result's; else infinite.
+// Raw values of unknown magnitude: 0 if the result's rounding is that of the only addition; else infinite.
 double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
 
-// Replaces F32 or F64 values that this rank sent in a moving collective by those that the receivers decoded. `report`
-// is that call's. STRETTO_OUT_OF_MEMORY: some values may be replaced already.
+// Replaces this rank's sent F32 or F64 values by those that the receivers decoded. STRETTO_OUT_OF_MEMORY: some may be
+// replaced.
 Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
                          void* values) noexcept;
 

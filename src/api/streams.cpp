@@ -26,7 +26,7 @@ codec::Options codec_options(unsigned flags = 0) {
   return o;
 }
 
-// Each check gives the failure found before it, so that status and message are those of the first.
+// Each check passes on the failure found before it, so that the first counts.
 Status check_type(stretto_type t) {
   if (call::has_streams(t)) return Status::ok;
   return call::is_type(t) ? fail(Status::unsupported, "type {} has no streams", call::type_name(t))
@@ -50,7 +50,7 @@ Status check_divisor(Status before, std::uint32_t divisor) {
 
 constexpr std::size_t kMostMissing = 1024;
 
-// A caller of an older or newer header has a struct of another size.
+// A caller of another header version has a struct of another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
   *ignore_above = codec::kIgnoreAbove;
   if (before != Status::ok || !missing) return before;

@@ -1,6 +1,6 @@
 // Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory. A
-// blocking call without agreement run()s at once, and prepare() keeps it for equal calls (api/operation/prepared.hpp).
-// Other calls start() in their turn, or run() if the backend only blocks.
+// blocking call without agreement run()s at once, and prepare() keeps it. Other calls start() in their turn, or run()
+// if the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,14 @@ class Pending {
  public:
   // An incomplete call waits, or leaves its buffers to the system meanwhile.
   virtual ~Pending() = default;
-  // Lead steps are left, which the caller does before its work (schedule::Lane).
+  // Lead steps are left (schedule::Lane).
   virtual bool leads() const noexcept { return false; }
   // No later call may start its data.
   virtual bool holds_up() const noexcept { return false; }
-  // Fills *ran when complete, if the backend counts the bytes it sends.
+  // *ran: if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Gives the core away until the end, if the backend can: true, with the status in *ended. False: nothing has
-  // happened.
+  // Gives the core away until the end, with the status in *ended. False: nothing has happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
     static_cast<void>(ran);
@@ -55,26 +54,25 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // In reports, and as a forced schedule. Null: reports name the schedule that ran. Static storage.
+  // Null: reports name the schedule. Static.
   virtual const char* name() const noexcept = 0;
 
-  // The backend serves `call` exactly, with raw values. Depends only on arguments that are equal on all ranks, once all
-  // know the counts of gatherv and scatterv.
+  // With raw values. Depends only on arguments that are equal on all ranks, once all know the counts of gatherv and
+  // scatterv.
   virtual bool serves(const Call& call) const noexcept = 0;
 
-  // False: run() blocks until the end.
   virtual bool starts(const Call& call) const noexcept = 0;
 
-  // A started call must wait for all earlier calls of other backends, and for its own that hold up later calls.
+  // A started call must wait for earlier calls of other backends, and for its own that hold up later calls.
   virtual bool in_turn() const noexcept { return false; }
 
-  // The backend serves the call, and `decision` names it and is complete, or made for raw values. Every rank uses this
-  // backend, in one order of calls. Buffers are borrowed until the end; start() also borrows `call`. run() fills *ran
-  // if bytes are counted. A backend implements start() for calls that it starts(), else run().
+  // `decision` names this backend and is complete, or made for raw values. Every rank uses this backend, in one order
+  // of calls. Buffers are borrowed until the end, by start() also `call`. run() fills *ran if bytes are counted. A
+  // backend implements start() for calls that it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values; borrows the backend. Null: the call cannot be prepared, or there is no memory.
+  // For raw values; borrows the backend. Null: impossible, or no memory.
   virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
 };
 
@@ -88,19 +86,17 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
 
 class Meeting : public Pending {
  public:
-  // After success: all ranks gave one word.
   virtual bool same() const noexcept = 0;
 };
 
-// Comparing a word in a host's shared memory costs far less than an exchange of signatures.
 class NodeBackend : public Backend {
  public:
-  // *same: all ranks gave one value. Collective. incompatible: another rank called something else; the memory then
-  // serves no more calls.
+  // *same: all ranks gave one value. Collective. incompatible: another rank called something else; the memory serves no
+  // more calls.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
-  // Streams serve `call`, too, within its bound and by an allowed payload; implies serves(). Equal on every rank.
-  // Results are those of the engine.
+  // Streams serve `call`, too, within its bound and by an allowed payload, with the engine's results; implies serves().
+  // Equal on every rank.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // serves(), even if the memory is no longer in use.
@@ -109,17 +105,16 @@ class NodeBackend : public Backend {
   // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // Begins a nonblocking call: compares `word`, if any, as agree() does, and then, if `runs` and all words are equal,
-  // moves the data. Calls run in the order of begin(), equal on every rank. Their tests and waits, blocking calls of
-  // this backend, and communication cores drive them. `call` and its buffers are borrowed until the end.
+  // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the
+  // data. Calls run in the order of begin(), equal on every rank, driven by their tests and waits, blocking calls of
+  // this backend, and communication cores. `call` and its buffers are borrowed until the end.
   virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
-  // Informs ranks that block in a collective that this rank started its nonblocking form.
+  // Informs ranks that block in a collective whose nonblocking form this rank started.
   virtual void started() noexcept = 0;
 
-  // Ranks called different collectives without an agreement: the memory serves no more calls, and the moved data are
-  // undefined.
+  // Ranks called differently without an agreement: the memory serves no more calls, and the moved data are undefined.
   virtual bool differed() const noexcept = 0;
 
   // Names ranks whose processes are known to have ended. For any thread, even after the backend's end.
@@ -129,27 +124,25 @@ class NodeBackend : public Backend {
   virtual bool look_again() noexcept = 0;
 };
 
-// Memory that the ranks of each host share, and schedules between the hosts.
 class NodesBackend : public Backend {
  public:
   // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Exact values of `call` are few enough to move without the engine's runs, so that it can be prepared.
+  // Exact values of `call` are few enough to move without the engine's runs.
   virtual bool runs_at_once(const Call& call) const noexcept = 0;
 
   virtual void give_up(Status status) noexcept = 0;
 
-  // As NodeBackend::ended().
   virtual std::function<std::string()> ended() const = 0;
 };
 
-// Null: the communicator has none of that kind.
+// Null: none.
 struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;
   std::unique_ptr<NodeBackend> node;
-  std::unique_ptr<NodesBackend> nodes;  // for ranks on several hosts
+  std::unique_ptr<NodesBackend> nodes;
   std::string no_node;
   std::unique_ptr<Backend> device;
 

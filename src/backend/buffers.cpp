@@ -19,7 +19,7 @@ engine::Arguments engine_arguments(const Call& c, int rank) noexcept {
     a.send_counts = c.send_counts;
     a.send_displacements = c.send_displs;
   }
-  // Buffers that matter at the root only may hold anything elsewhere.
+  // Buffers that matter at the root only may be anything elsewhere.
   if (rooted(c.collective) && rank != c.root) {
     const Collective s = schedule::family(c.collective);
     if (s == Collective::scatter || s == Collective::bcast)

@@ -1,4 +1,4 @@
-// A communicator of a library for device memory (NCCL), made by a module.
+// A communicator of a library for device memory (NCCL).
 #pragma once
 
 #include <array>
@@ -17,23 +17,23 @@ struct DevicePlace {
   const device::Plugin* plugin = nullptr;
   int device = 0;
   int rank = 0, size = 1;
-  double limit = 0;  // seconds until all ranks must have come; <= 0: no limit
+  double limit = 0;  // seconds; <= 0: no limit
 };
 
-// For one thread at a time, with its device current in every call.
+// For one thread at a time, with its device current.
 class DeviceComm : public carrier::DeviceMessages {
  public:
-  // The library has the collective, with raw values. Equal on every rank.
+  // With raw values. Equal on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Begins to enqueue the collective on a stream, which may be captured in a graph. Requires serves(), no messages in
-  // flight, and all earlier collectives enqueued. Collective.
+  // Begins to enqueue the collective on a stream, perhaps into a graph. Requires serves(), no messages in flight, and
+  // all earlier collectives enqueued. Collective.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
-  // Enqueuing may wait for other ranks' calls, and nothing else may begin before *enqueued is true.
+  // Enqueuing may wait for other ranks; nothing else may begin before *enqueued.
   virtual Status begun(bool* enqueued) noexcept = 0;
 
-  // ok, or a failure since: do not wait any longer then.
+  // A failure since: do not wait any longer.
   virtual Status check() noexcept = 0;
 };
 

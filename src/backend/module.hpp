@@ -1,5 +1,5 @@
-// The interface of a module (src/modules), loaded on demand (api/creation/modules.hpp). Core and module use each
-// other's classes, so versions and builds must be equal.
+// A module (src/modules) is loaded on demand. Core and module use each other's classes, so versions and builds must be
+// equal.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ struct Place {
 struct Module {
   const char* version;
   const char* build;
-  const char* serves;  // the software that it was built for: "Open MPI 5.0.11"
-  // Describes the software at run time; fails with the reason if it cannot be used. Null: the MPI alone.
+  const char* serves;  // "Open MPI 5.0.11"
+  // The software at run time, or why it cannot be used. Null: the MPI alone.
   Status (*finds)(std::string* found) noexcept;
-  // Over the MPI_Comm at `comm` (modules/mpi/transport.hpp). Null for modules of no MPI.
+  // Over the MPI_Comm at `comm`. Null for modules of no MPI.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
   // Among ranks that meet in a store, which is not used afterwards. Null for modules of an MPI.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;

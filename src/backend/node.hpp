@@ -7,7 +7,6 @@
 
 namespace stretto::backend {
 
-// Throws std::bad_alloc.
 std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives);
 
 }  // namespace stretto::backend

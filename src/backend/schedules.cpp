@@ -32,7 +32,7 @@ class Schedules final : public Backend {
     });
   }
 
-  // Each run is bound anew: binding costs little beside the engine's work.
+  // Each run is bound anew, which costs little.
   std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
 
  private:

@@ -1,4 +1,3 @@
-// Serves every call over any carrier.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,3 @@
-// The transport under a communicator (api/creation/create.hpp), made by a module from an MPI's communicator, or over
-// UCX.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +14,22 @@
 
 namespace stretto::backend {
 
-// Destroyed after all other parts of its communicator. Collective functions are called in one order on every rank. A
-// rank that fails in one takes part to its end, so that no other waits for it.
+// The transport under a communicator: an MPI's communicator, or UCX. Destroyed after the communicator's other parts.
+// Collective functions are called in one order on every rank. A failed rank takes part to the end, so that no other
+// waits.
 class Transport : public node::Exchange {
  public:
-  // Software that moves the bytes, as in profiles: "Open MPI 5.0.11". Throws std::bad_alloc.
+  // As in profiles: "Open MPI 5.0.11".
   virtual std::string name() const = 0;
 
-  // Rank 0's bytes on every rank. Collective.
+  // Rank 0's bytes. Collective.
   virtual Status broadcast(void* data, std::size_t bytes) noexcept = 0;
 
   // Its messages meet no others. Collective.
   virtual Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept = 0;
 
-  // For the thread's current device; null if the transport does not take such memory. Their messages meet no others.
-  // Collective; every rank must have come within `limit` seconds.
+  // For the thread's current device; null if the transport does not take such memory. Collective; every rank must come
+  // within `limit` seconds.
   virtual Status make_device_messages(const device::Plugin& plugin, int device, double limit,
                                       std::unique_ptr<carrier::DeviceMessages>* made) noexcept {
     static_cast<void>(plugin);
@@ -40,30 +39,30 @@ class Transport : public node::Exchange {
     return Status::ok;
   }
 
-  // The transport's own collectives, or null. Throws std::bad_alloc.
+  // The transport's own collectives, or null.
   virtual std::unique_ptr<Backend> make_native() = 0;
 
-  // Longest message in bytes that travels to another host as soon as it is sent. 0: no limit, or unknown.
+  // Longest message in bytes to another host that travels as soon as it is sent. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
-  // A look for messages gives the core away if none has come. To ask takes some MPIs tens of milliseconds, so rank 0
-  // does, and others set its answer.
+  // A look for messages gives the core away if none has come. Some MPIs take tens of milliseconds to tell, so rank 0
+  // asks, and others set its answer.
   virtual bool yields() noexcept { return false; }
   virtual void set_yields(bool) noexcept {}
 
-  // The ranks' numbers in the program; negative: not of this program. Throws std::bad_alloc.
+  // The ranks' numbers in the program; negative: not of this program.
   virtual std::vector<int> numbers() const = 0;
 
   // Most ranks of the program on this host beside the communicator's.
   virtual int others_here() const noexcept = 0;
 
-  // Any thread may move the messages, one at a time, whatever the program's threads do meanwhile.
+  // Any thread may move the messages, one at a time, beside the program's.
   virtual bool any_thread() const noexcept = 0;
 
   // While this rank waits for something else.
   virtual void progress() noexcept = 0;
 
-  // The creation's time limit ends. `ended` names ended processes of peers, for diagnoses; it may be empty.
+  // The creation's time limit ends. `ended` (perhaps empty) names ended processes of peers, for diagnoses.
   virtual void created(std::function<std::string()> ended) noexcept = 0;
 };
 

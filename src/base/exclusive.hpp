@@ -1,5 +1,4 @@
-// A lock for work that one thread drives: others usually try it and go on. lock() yields while it waits. try_lock() by
-// the holder fails.
+// A lock for work that one thread drives: others try it and go on. lock() yields. try_lock() by the holder fails.
 #pragma once
 
 #include <atomic>

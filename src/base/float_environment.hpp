@@ -1,5 +1,5 @@
-// For results that must be equal on all ranks: codes, bounds, choices. Compilers may move arithmetic across its scope:
-// results must be stored, or used in a branch, inside.
+// For results that must be equal on all ranks. Compilers may move arithmetic across its scope: results must be stored,
+// or used in a branch, inside.
 #pragma once
 
 #include <cfenv>
@@ -10,8 +10,8 @@
 
 namespace stretto {
 
-// Rounding to nearest with denormals, whatever the caller (or -ffast-math somewhere) had set. All units of the C
-// library; on x86-64 also the x87, by which strtod rounds.
+// Rounding to nearest with denormals, whatever the caller had set. All units of the C library; on x86-64 also the x87,
+// by which strtod rounds.
 class WholeFloatEnvironment {
  public:
   WholeFloatEnvironment() noexcept {
@@ -26,7 +26,7 @@ class WholeFloatEnvironment {
   std::fenv_t saved_;
 };
 
-// The computing unit alone: cheaper.
+// Cheaper: the computing unit alone.
 #if defined(__x86_64__)
 class FloatEnvironment {
  public:

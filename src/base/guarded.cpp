@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-// A purpose with its number, cut to fit. Allocates nothing, since memory may lack.
+// A purpose with its number, cut to fit.
 struct Text {
   std::array<char, 200> chars;
   std::size_t size;

@@ -1,4 +1,4 @@
-// The standard library throws where memory or threads lack. These functions turn exceptions into values.
+// These functions turn exceptions of the standard library, for lack of memory or threads, into values.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,7 @@
 
 namespace stretto {
 
-// What memory was wanted for, as "for a list of cores" or "to list {} messages", with the number. The text must outlive
-// the object.
+// What memory was wanted for, as "for a list of cores" or "to list {} messages", with the number. Borrows the text.
 class Purpose {
  public:
   constexpr Purpose(const char* text) noexcept : text_(text) {}  // NOLINT: literals convert
@@ -21,10 +20,10 @@ class Purpose {
   Purpose(fmt::format_string<const std::uint64_t&> text, Number number) noexcept
       : text_(text), number_(static_cast<std::uint64_t>(number)), is_format_(true) {}
 
-  // out_of_memory, with the message "no memory " and the text.
+  // out_of_memory: "no memory " and the text.
   Status fail() const noexcept;
 
-  // Inside a catch block: fail() where memory or threads lack; for any other exception `internal`, with its text.
+  // Inside a catch block: fail(), or for exceptions other than missing memory or threads `internal`, with their text.
   Status fail_caught() const noexcept;
 
  private:
@@ -33,7 +32,7 @@ class Purpose {
   bool is_format_ = false;
 };
 
-// What `work` returns (a Status, or nothing: ok), or where it throws, Purpose::fail_caught().
+// What `work` returns (a Status, or nothing: ok), or Purpose::fail_caught().
 template <class Work>
 Status guarded(const Purpose& purpose, Work&& work) noexcept {
   try {
@@ -48,7 +47,7 @@ Status guarded(const Purpose& purpose, Work&& work) noexcept {
   }
 }
 
-// False: `work` threw, and did not come to its end. For what goes on without it.
+// False: `work` threw. For what goes on without it.
 template <class Work>
 [[nodiscard]] bool attempt(Work&& work) noexcept {
   try {
@@ -59,7 +58,7 @@ template <class Work>
   }
 }
 
-// What `work` returns, or where it throws, `instead`. For what has a fallback.
+// What `work` returns, or where it throws, `instead`.
 template <class T, class Work>
 [[nodiscard]] T value_or(T instead, Work&& work) noexcept {
   try {

@@ -26,7 +26,6 @@ inline bool runs_avx2() noexcept {
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
 }
 
-// Processor and system support the target.
 inline bool runs(std::int64_t target) noexcept {
   switch (target) {
     case HWY_AVX3:
@@ -40,7 +39,7 @@ inline bool runs(std::int64_t target) noexcept {
   }
 }
 #elif HWY_ARCH_ARM_A64
-// Processor and system support the target. Those with a length in their name are for registers of that length alone.
+// Targets with a length in their name are for registers of that length alone.
 inline bool runs(std::int64_t target) noexcept {
   const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
   const bool sve = (first & HWCAP_SVE) != 0, sve2 = (second & HWCAP2_SVE2) != 0 && (second & HWCAP2_SVEAES) != 0;
@@ -64,8 +63,8 @@ struct Compiled {
   Function* function;  // null: not compiled
 };
 
-// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last, the
-// build's own target, is always supported.
+// The first supported of `all` (best first), or null. `name` (hwy::TargetName) restricts the choice. The last is always
+// supported.
 template <class Function, std::size_t n>
 Function* best_of(const Compiled<Function> (&all)[n], const char* name = nullptr) noexcept {
   for (const Compiled<Function>& c : all) {

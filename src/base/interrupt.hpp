@@ -1,4 +1,3 @@
-// May end this thread's long waits early.
 #pragma once
 
 namespace stretto {
@@ -10,7 +9,7 @@ struct Interrupt {
 
 void interrupt_by(Interrupt interrupt) noexcept;
 
-// 20 calls a second are enough. True: the wait fails with Status::timeout.
+// Asked by long waits, 20 times a second. True: the wait fails with Status::timeout.
 bool interrupted() noexcept;
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
 // Ranks that share cores take them from each other. If the processes of this host's ranks use up their cores, no other
-// program has a part of them.
+// program has a part.
 #pragma once
 
 #include <sched.h>
@@ -8,14 +8,12 @@
 
 namespace stretto {
 
-// The process of a rank of this host, in the caller's PID namespace. Twice does nothing. At most 256 are kept.
+// A rank of this host, in the caller's PID namespace. Repeating does nothing. At most 256 are kept.
 void add_peer(std::int32_t process) noexcept;
 
-// Cores on which peers may run, by their numbers in Linux.
 struct CoreSet {
   cpu_set_t sets[8];  // Linux allows more than the 1024 of a cpu_set_t
 
-  // The calling thread's.
   void find() noexcept {
     CPU_ZERO_S(sizeof sets, sets);
     sched_getaffinity(0, sizeof sets, sets);
@@ -35,15 +33,14 @@ struct PeersTime {
 // Takes about a microsecond a peer.
 PeersTime peers_time() noexcept;
 
-// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False if
-// either has no cores.
+// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False
+// if a sample has no cores.
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 
-// Tells at each sign that a core was taken whether peers had it.
 class PeersWatch {
  public:
-  // False where peers left a part of the cores unused, twice in succession over 4 ms or more, or `now` has no cores. A
-  // time of more than 2 s says nothing.
+  // Peers had the core that was taken. False where they left a part unused, twice in succession over 4 ms or more, or
+  // `now` has no cores. More than 2 s say nothing.
   bool had_cores(const PeersTime& now) noexcept;
 
  private:

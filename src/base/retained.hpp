@@ -1,4 +1,4 @@
-// Memory that stays until the process ends, since somebody may still access it.
+// Memory that somebody may still access stays until the process ends.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace stretto {
 
-// Node has a member `next`, a Node*, by which leak checkers reach it. Null is legal.
+// Leak checkers reach a Node by its member `next`. Null is legal.
 template <class Node>
 void retain(std::unique_ptr<Node> node) noexcept {
   static std::atomic<Node*> all{nullptr};

@@ -1,6 +1,6 @@
 // A function that can fail returns a Status, and leaves a message naming the offending values, which message() reads on
-// the same thread until the next failure there. Nothing throws across a public boundary, aborts, or prints, except a
-// limit inside the MPI (modules/mpi/limit.hpp).
+// the same thread until the next failure there. A function that is not noexcept may throw std::bad_alloc. Nothing
+// throws across a public boundary, aborts, or prints, except a limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
 
 #include <span>
@@ -34,13 +34,13 @@ const char* name(Status s) noexcept;
 // This thread's last failure; "" if there was none.
 const char* message() noexcept;
 
-// Keeps message() in `text`, terminated, and cut to fit.
+// Terminated, and cut to fit.
 void copy_message(std::span<char> text) noexcept;
 
 // Stores printable `text` (base/text/printable.hpp) as this thread's message, and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
-// format_args keep the formatting code out of callers.
+// Keeps the formatting code out of callers.
 Status fail_with(Status s, fmt::string_view f, fmt::format_args args);
 
 template <class... Args>

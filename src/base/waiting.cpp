@@ -25,7 +25,7 @@ constexpr double share = 1.0 / 50;  // a sleep's fraction of the time waited so 
 // In mode spin, in which a yield may cost milliseconds.
 constexpr double between_yields = 10e-3;
 
-// Longer absences are other programs': Linux's slices take 0.7 ms or more.
+// Linux's slices take 0.7 ms or more.
 constexpr double long_slice = 0.4e-3;
 constexpr double together = 20e-3;      // two signs within this time count
 constexpr double least_wanted = 50e-3;  // the core is wanted this long after two signs,
@@ -43,7 +43,7 @@ struct CoreDemand {
   SchedulerSample sample;
   PeersWatch peers;
 
-  // Between two long looks the thread had its core for less than half of the time. In the rest the MPI was at work.
+  // Between two long looks the thread had its core for less than half of the time; in the rest the MPI was at work.
   bool was_away(double now) noexcept {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -71,7 +71,7 @@ long involuntary_switches() noexcept {
   return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nivcsw : 0;
 }
 
-// Without a core while runnable: schedstat's second number. Negative: unavailable. Takes 5 µs.
+// Seconds runnable without a core (schedstat's second number). Negative: unavailable. Takes 5 µs.
 double queued_seconds() noexcept {
   const int saved = errno;
   std::array<char, 96> text{};
@@ -142,7 +142,6 @@ bool core_is_wanted() noexcept {
   return demand.until > 0 && Waiting::clock() < demand.until;
 }
 
-// Ranks that share cores take them from each other.
 void Waiting::begin(double now) noexcept {
   began_ = yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;

@@ -1,5 +1,5 @@
-// A waiting rank spins, yields, then sleeps between checks, by its own means: on a bell of shared memory
-// (node/group/bell.hpp), on a transport's descriptor, or for a time.
+// A waiting rank spins, yields, then sleeps between checks: on a bell of shared memory (node/group/bell.hpp), on a
+// transport's descriptor, or for a time.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ inline void pause() noexcept {
 #endif
 }
 
-// Another program recently took this thread's core, so that a spin would cost a time slice. Mode sleep: always; mode
-// spin: never. Takes about ten nanoseconds.
+// Another program recently took this thread's core: a spin would cost a time slice. Mode sleep: always; mode spin:
+// never. Takes ten nanoseconds.
 bool core_is_wanted() noexcept;
 
 struct SchedulerSample {
@@ -42,8 +42,8 @@ struct SchedulerSample {
   double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// Another program had the core for a time slice, and a quarter of the time. Interruptions of microseconds do not count:
-// kernel threads and wakings cause them.
+// Another program had the core for a time slice, and a quarter of the time. Kernel threads and wakings cause
+// interruptions of microseconds.
 bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept;
 
 enum class Wakes : std::uint8_t {
@@ -53,22 +53,20 @@ enum class Wakes : std::uint8_t {
   by_messages  // by_all, and of other hosts: a background thread sleeps at once
 };
 
-// This thread works beside threads that want the cores: from now on its waits for messages sleep at once in mode
-// automatic. A poll for less than a message's time would only take the core.
+// This thread works beside others that want the cores: in mode automatic its waits for messages sleep at once.
 void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.
 constexpr double longest_sleep = 5e-3;
 
-// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs: little delay, and two
-// hundred sleeps in a second. Sleeps begin after 2.5 ms if nothing wakes the rank, else after 0.3 ms.
+// A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs (docs/node.md, "Waiting").
 class Waiting {
  public:
   // `shares`: ranks may outnumber cores, so each check yields.
   explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = longest_sleep) noexcept
       : shares_(shares), wakes_(wakes), longest_(longest) {}
 
-  // Each check gives the core away itself, as an MPI's progress may: next() does not do so again.
+  // Each check gives the core away itself, as an MPI's progress may.
   void check_yields() noexcept { check_yields_ = true; }
 
   // Other work came before the next check.
@@ -76,10 +74,10 @@ class Waiting {
     if (check_yields_) yielded_ = now;
   }
 
-  // After success: next() begins another wait.
+  // next() begins another wait.
   void reset() noexcept { began_ = -1; }
 
-  // After a failed check, at time `now`. Positive: seconds to sleep before the next. 0: it has paused or yielded.
+  // After a failed check. Positive: seconds to sleep. 0: it has paused or yielded.
   double next(double now) noexcept;
 
   void rest() noexcept;

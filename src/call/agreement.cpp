@@ -73,7 +73,7 @@ bool bound_missing(const Signature& merged) noexcept {
 }
 bool only_with_bound(Field f) noexcept { return f == Field::bound || f == Field::scope; }
 
-// bound_kind reports differing kinds; only a relative one has a value of this field.
+// bound_kind reports differing kinds; only a relative one has this field.
 bool follows_from_kind(Field f, const Signature& merged) noexcept {
   const Span& kind = merged.span[static_cast<std::size_t>(Field::bound_kind)];
   return f == Field::ignore_above && kind.lo != kind.hi;
@@ -90,12 +90,12 @@ Status differences(const Signature& merged) {
     text += fmt::format("{}{} differs: {} on rank {}, {} on rank {}", text.empty() ? "" : "; ", field_name(f),
                         field_value(f, s.lo), s.lo_rank, field_value(f, s.hi), s.hi_rank);
     if (f == Field::unchecked) text += " (options.check must be equal on all ranks)";
-    if (f == Field::unchecked || f == Field::collective) break;  // the others mean different things then
+    if (f == Field::unchecked || f == Field::collective) break;  // the rest means different things then
   }
   return text.empty() ? Status::ok : fail(Status::incompatible, text);
 }
 
-// splitmix64 of the pair's number.
+// splitmix64
 std::uint64_t weight(int from, int to) noexcept {
   std::uint64_t x =
       (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) + 0x9E3779B97F4A7C15u;
@@ -172,7 +172,7 @@ void Signature::add_sample(const Shrinks& ratios) noexcept {
   shrunk_dense += share(ratios.dense);
 }
 
-// Weights are odd and pseudorandom, so that differences of pairs do not cancel.
+// Odd and pseudorandom, so that differences of pairs do not cancel.
 void Signature::add_pairs(const std::vector<std::size_t>& sends, const std::vector<std::size_t>& expects,
                           int rank) noexcept {
   std::uint64_t sent = 0, expected = 0;
@@ -208,7 +208,7 @@ void merge(const Signature& from, Signature& into) noexcept {
   for (int i = 0; i < fields; ++i) {
     const Span& a = from.span[i];
     Span& b = into.span[i];
-    // Ties go to the lower rank: the order of merging must not matter.
+    // Ties go to the lower rank: order of merging must not matter.
     if (a.lo < b.lo || (a.lo == b.lo && a.lo_rank < b.lo_rank)) b.lo = a.lo, b.lo_rank = a.lo_rank;
     if (a.hi > b.hi || (a.hi == b.hi && a.hi_rank < b.hi_rank)) b.hi = a.hi, b.hi_rank = a.hi_rank;
   }

@@ -1,9 +1,7 @@
-// A signature is a flat record of words, merged over all ranks in one small allreduce before a collective; merging is
-// associative and commutative. It holds:
-//
-// - arguments on which ranks must agree: smallest and largest value, each with a rank that gave it;
-// - the first failure that a rank found in its own arguments;
-// - the range of values, the number of contributions, and sampled compression ratios.
+// A flat record of words, merged over all ranks in one small allreduce before a collective; merging is associative and
+// commutative. It holds arguments on which ranks must agree, with the ranks that gave the smallest and largest value;
+// the first failure that a rank found in its own; and the range of values, the number of contributions, and sampled
+// ratios.
 #pragma once
 
 #include <array>
@@ -38,7 +36,7 @@ enum class Field : std::uint8_t {
 };
 inline constexpr int fields = 18;
 
-// Added to Field::collective: an MPI's blocking and nonblocking collectives do not match.
+// In Field::collective: an MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t nonblocking_form = 0x100;
 
 struct Span {
@@ -46,7 +44,7 @@ struct Span {
   std::uint32_t lo_rank = 0, hi_rank = 0;
 };
 
-// Compression ratios in fixed and dense streams. 0: unknown.
+// Ratios of fixed and dense streams. 0: unknown.
 struct Shrinks {
   double fixed = 0, dense = 0;
   friend bool operator==(const Shrinks&, const Shrinks&) = default;
@@ -59,14 +57,13 @@ struct Signature {
   std::array<char, 112> text{};
   codec::Ranges values;  // finite: all, and those of a relative bound
   std::uint64_t contributions = 0;
-  // Counts by pair. balance: 0 if all match (weighted by pair). surplus: elements sent beyond those expected. largest:
-  // the busiest rank's elements.
+  // Counts by pair. balance: 0 if all match. surplus: elements sent beyond those expected. largest: the busiest rank's.
   std::uint64_t balance = 0, surplus = 0, largest = 0;
   std::uint32_t devices = 0;
   std::uint32_t captured = 0;  // ranks with a stream in a graph
   // Samples, and the sums of their compressed shares, in 2^-16.
   std::uint64_t samples = 0, shrunk = 0, shrunk_dense = 0;
-  // Nanoseconds of an earlier call like this (select::CodingTrials): the most of all ranks; 0: some rank has none.
+  // Nanoseconds of an earlier call like this (select::CodingTrials), the most of all ranks; 0: some rank has none.
   std::uint64_t took = 0;
 
   void set(Field f, std::uint64_t value, int rank) noexcept;
@@ -80,22 +77,22 @@ struct Signature {
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) == 664);  // whole words; docs/architecture.md
 
-// Equal for equal arguments, whatever Field::unchecked, and never 0.
+// Hash of the arguments, but for Field::unchecked. Never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
 void merge(const Signature& from, Signature& into) noexcept;
 
 // Every rank's: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank for
-// each. Sets this thread's message, uncut if the failure is its own (by `own`).
+// each. Sets this thread's message, uncut if the failure is its own.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Ranks are at different calls: a communicator whose ranks disagree about whether an earlier call was checked.
+// Ranks are at different calls, since they disagree about whether an earlier one was checked.
 bool is_out_of_step(const Signature& merged) noexcept;
 
-// Valid calls differ at most in bounds, schedules and payloads, so that they could run exactly.
+// Valid calls differ at most in bounds, schedules and payloads: they could run exactly.
 bool is_alike_but_for_the_way(const Signature& merged) noexcept;
 
-// Names the pair if only one differs, with both counts on its ranks.
+// Names the pair if only one differs, with both counts.
 Status pairs_agree(const Signature& merged, const std::vector<std::size_t>& sends,
                    const std::vector<std::size_t>& expects, int rank) noexcept;
 

@@ -1,4 +1,4 @@
-// A call of the C API: arguments, copied where the contract says so, not interpreted.
+// A call's arguments, copied where the contract says so, not interpreted.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Raw contributions must be combined one by one in rank order, for reproducible bits.
+// Raw contributions must be combined one by one in rank order.
 constexpr bool rank_by_rank(Collective collective, stretto_type type, stretto_op op,
                             const stretto_options& o) noexcept {
   const bool rounds = type == STRETTO_F32 || type == STRETTO_F64 || type == STRETTO_F16 || type == STRETTO_BF16;
@@ -88,7 +88,7 @@ inline bool rank_by_rank(const Call& c) noexcept {
 
 inline Shape shape_of(const Call& c) noexcept { return {c.collective, rank_by_rank(c), c.type, c.op, c.root, c.count}; }
 
-// Brackets do not matter: minimum, maximum, and integers.
+// Brackets change no bit: minimum, maximum, and integers.
 bool is_exact(const Call& call) noexcept;
 
 bool needs_order(const Call& call) noexcept;
@@ -96,11 +96,10 @@ bool needs_order(const Call& call) noexcept;
 // Borrows `call`, which has a user's operation.
 payload::UserFunction user_function(const Call& call) noexcept;
 
-// Reads this or another version; NULL gives defaults.
+// Accepts another version of the struct; NULL gives defaults.
 Status read_options(const stretto_options* given, Settings* settings);
 
-// Resolves the forms of FUSED. A reproducible floating reduction within a bound becomes FUSED: a free choice could
-// differ between runs.
+// A reproducible floating reduction within a bound becomes FUSED: a free choice could differ between runs.
 void settle_payload(Call* call) noexcept;
 
 }  // namespace stretto::call

@@ -94,7 +94,7 @@ Status check_bound(const Call& c) {
   return Status::ok;
 }
 
-// Only beside streams of codes, and only if neither bits nor sums of this rank's own arrays may depend on the schedule.
+// Only beside streams of codes, and if neither bits nor sums of this rank's own arrays may depend on the schedule.
 Status check_raw_below(const Call& c) {
   const stretto_options& o = c.settings.options;
   if (o.raw_below == 0 || c.collective == Collective::barrier) return Status::ok;
@@ -189,7 +189,6 @@ Status check_addresses(const Call& c, int rank, int ranks) {
   return Status::ok;
 }
 
-// Overlapping received blocks would have random content.
 Status check_overlap(const Call& c, int rank) {
   const bool receives = c.collective == Collective::allgatherv || counts_by_pair(c.collective) ||
                         (c.collective == Collective::gatherv && rank == c.root);

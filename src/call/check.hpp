@@ -1,4 +1,3 @@
-// Forced schedules (select/forced.hpp) are checked between the two.
 #pragma once
 
 #include "base/status.hpp"
@@ -8,7 +7,7 @@ namespace stretto::call {
 
 Status check_values(const Call& call, int ranks) noexcept;
 
-// May be wrong on one rank. Dereferences only arrays copied into `call`.
+// Arguments may be wrong on one rank. Dereferences only arrays copied into `call`.
 Status check_buffers(const Call& call, int rank, int ranks) noexcept;
 
 }  // namespace stretto::call

@@ -29,7 +29,7 @@ constexpr std::size_t type_sizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
 constexpr const char* op_names[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
                                     "band", "bor",  "bxor", "mean", "difference", "user"};
 
-// By stretto_payload. Of rows with one kind the first after AUTO stands for it.
+// Rows are by stretto_payload. The first after AUTO with a kind stands for it.
 constexpr struct {
   const char* name;
   payload::Kind kind;

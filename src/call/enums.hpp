@@ -31,18 +31,18 @@ inline stretto_coding to_c(codec::Coding c) noexcept { return static_cast<strett
 
 stretto_payload payload_of(payload::Kind k) noexcept;
 
-// Where one is forced: values travel in another form; within a bound; and sums are of codes alone.
+// A forced payload's values travel in another form; within a bound; and sums are of codes alone.
 inline bool is_compressed(stretto_payload p) noexcept { return payload::is_compressed(payload_kind(p)); }
 inline bool keeps_bound(stretto_payload p) noexcept { return payload::keeps_bound(payload_kind(p)); }
 inline bool adds_codes(stretto_payload p) noexcept {
   return payload::traits(payload_kind(p)).adds_codes && p != STRETTO_PAYLOAD_MIXED;
 }
 
-// A name, but "auto"; "doc" is recompress. And all that it takes, for messages.
+// Not "auto"; "doc" is recompress. And all names, for messages.
 bool find_payload(std::string_view text, stretto_payload* p) noexcept;
 std::string payload_names();
 
-const char* type_name(stretto_type t) noexcept;  // "f32", or "?"
+const char* type_name(stretto_type t) noexcept;
 const char* op_name(stretto_op op) noexcept;
 const char* bound_name(stretto_bound b) noexcept;
 const char* scope_name(stretto_scope s) noexcept;

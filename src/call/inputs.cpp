@@ -11,7 +11,7 @@
 namespace stretto::call {
 namespace {
 
-constexpr std::size_t group = 1024;  // values that the codec encodes together
+constexpr std::size_t group = 1024;
 constexpr std::size_t samples = 4, most_samples = 16;
 constexpr std::size_t sampled_part = 4;                // groups of a short input for each one that is sampled
 constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input
@@ -75,7 +75,7 @@ bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece
     *piece = {c.send, e.send};
     return true;
   }
-  // A gather's block is at its place in the result; other input starts the buffer.
+  // A gather's block is at its place in the result.
   const bool gathers =
       schedule::family(c.collective) == Collective::allgather || schedule::family(c.collective) == Collective::gather;
   std::size_t first = 0;
@@ -137,7 +137,7 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
     const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
     const std::size_t places = i == 0 ? std::clamp(piece.count / (sampled_part * group), std::size_t{1}, wanted) : 1;
-    // A sample is a stream of one group. Messages have many groups after a header: at least a rank's block.
+    // A sample is a stream of one group. Messages have at least a rank's block after one header.
     const double groups = static_cast<double>(piece.count) / (static_cast<double>(group) * ranks);
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
       const std::size_t n = std::min(piece.count, group);

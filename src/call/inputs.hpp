@@ -18,7 +18,7 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
-// The i-th contiguous piece of this rank's input. False: there is none.
+// The i-th contiguous piece of this rank's input.
 struct Piece {
   const void* first = nullptr;
   std::size_t count = 0;
@@ -28,14 +28,14 @@ bool input_piece(const Call& call, int rank, int ranks, std::size_t i, Piece* pi
 // Equal on every rank once counts are known; by pair the busiest rank's.
 std::size_t vector_bytes(const Call& call, int ranks) noexcept;
 
-// Covers this rank's finite input, in one pass, or two if a value reaches ignore_above(). Arguments are checked, also for
-// sampled_ratios(). For counts_at_root() only the root needs counts.
+// Covers this rank's finite input, in one pass, or two if a value reaches ignore_above(). Arguments are checked, here
+// and below. For counts_at_root() only the root needs counts.
 Status input_values(const Call& call, int rank, int ranks, codec::Ranges* values) noexcept;
 
-// A relative bound's range excludes this magnitude and more; else infinite.
+// Threshold of a relative bound; else infinite.
 double ignore_above(const stretto_options& o) noexcept;
 
-// Ratios within `eps` of a few groups spread over this rank's input. 0: no input, or unknown.
+// Ratios within `eps` of a few groups spread over this rank's input. 0: unknown.
 Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexcept;
 
 }  // namespace stretto::call

@@ -1,4 +1,3 @@
-// Public records of calls, and their meaning on a rank.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +34,14 @@ constexpr bool is_plain(stretto_collective c) noexcept {
   return schedule::properties(collective_of(c)).counts == Counts::one && c != STRETTO_ALLREDUCE_MULTI;
 }
 
-// Requires is_plain(c.collective). Fields that the collective does not have are set alike.
+// Requires is_plain(c.collective). Fields that the collective lacks are set alike.
 constexpr Shape shape_of(const stretto_call& c) noexcept {
   const Collective what = collective_of(c.collective);
   if (what == Collective::barrier) return {what, false, STRETTO_U8, STRETTO_SUM, 0, 0};
   return {what, false, c.type, reduces(what) ? c.op : STRETTO_SUM, rooted(what) ? c.root : 0, c.count};
 }
 
-// A broadcast's one buffer is sent by the root and received by the others.
+// A broadcast's one buffer is sent by the root, received by others.
 constexpr const void* send_of(const stretto_call& c, int rank) noexcept {
   if (c.collective == STRETTO_BCAST) return rank == c.root ? c.recvbuf : nullptr;
   return c.collective == STRETTO_BARRIER ? nullptr : c.sendbuf;
@@ -52,12 +51,12 @@ constexpr void* recv_of(const stretto_call& c, int rank) noexcept {
   return none ? nullptr : c.recvbuf;
 }
 
-// Copies the arrays. Every rank interprets alike, whatever it was given. invalid_argument: an array that is NULL, a
-// number below 0, or no collective. Throws std::bad_alloc.
+// Copies the arrays. Every rank interprets alike. invalid_argument: an array that is NULL, a number below 0, or no
+// collective.
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call);
 
-// Reads this or another version of the struct. invalid_argument: NULL, or an impossible size; unsupported: fields of a
-// later version are set.
+// Accepts another version of the struct. invalid_argument: NULL, or an impossible size; unsupported: fields of a later
+// version are set.
 Status read_record(const stretto_call* given, stretto_call* record) noexcept;
 
 inline stretto_call record_of(stretto_collective what, const void* send, void* recv, std::size_t count,

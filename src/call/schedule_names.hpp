@@ -8,11 +8,10 @@ namespace stretto::call {
 inline constexpr const char* native_name = "native";
 inline constexpr const char* node_name = "node";
 
-// 0 is "chosen", -1 an unknown name.
+// 0 is "chosen", -1 unknown.
 int schedule_index(const char* name) noexcept;
 const char* schedule_name(int index) noexcept;
 
-// All names that schedule_index knows, each once.
 std::vector<std::string> schedule_names();
 
 }  // namespace stretto::call

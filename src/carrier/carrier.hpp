@@ -1,6 +1,6 @@
-// Nonblocking point-to-point messages of any length. A send matches the receive that names its tag and peer; it may
-// wait for it. Messages of different tags may start in any order; those of one tag and length match in the order of
-// starting. One thread at a time uses a rank's carrier.
+// Nonblocking point-to-point messages of any length. A send matches the receive that names its tag and peer, for which
+// it may wait. Messages of one tag and length match in the order of starting; others may start in any order. One thread
+// at a time uses a rank's carrier.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Completion {
   Status status = Status::ok;
 };
 
-// Without a receive. `bytes`: the length, or less if the message comes in parts.
+// Without a receive. `bytes`: the length, or less if it comes in parts.
 struct Arrival {
   int peer = -1;
   std::uint64_t tag = 0;
@@ -35,7 +35,7 @@ struct Alarm {
   std::array<char, 384> text{};  // zero-terminated reason
 };
 
-// A second alarm follows a failure in an earlier run, and covers all runs in flight.
+// The second follows a failure in an earlier run, and covers all runs in flight.
 inline constexpr std::size_t most_alarms = 2;
 
 class Carrier {
@@ -49,8 +49,8 @@ class Carrier {
   // Tags are taken modulo this power of two, at least 2^15. The last is for alarms.
   virtual std::uint64_t tags() const noexcept = 0;
 
-  // The memory is the carrier's until this id's completion is reported, or cancel() returns true. bytes == 0 is a
-  // message, too. peer == rank() is allowed. Ids in flight are distinct.
+  // The memory is the carrier's until this id's completion, or until cancel() returns true. bytes == 0 is a message,
+  // too. peer == rank() is allowed. Ids in flight are distinct.
   virtual Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                             std::uint64_t id) noexcept = 0;
 
@@ -59,21 +59,20 @@ class Carrier {
   virtual Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity,
                             std::uint64_t id) noexcept = 0;
 
-  // Reports up to done.size() finished transfers in *n. Without any, waits up to `seconds` (0: not at all) and yields
-  // the core. *n == 0 is no error.
+  // Reports up to done.size() finished transfers in *n. Without any, waits up to `seconds` and yields the core. *n == 0
+  // is no error.
   virtual Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept = 0;
 
-  // Withdraws a transfer. True: it will not be reported, and its memory is the caller's. False: the carrier may access
-  // the memory as long as it lives.
+  // Withdraws a transfer. True: it will not be reported. False: the carrier may access its memory as long as it lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
 
-  // *found: the first message from `peer` without a receive, alarms aside. Queries the transport.
+  // *found: the first message from `peer` without a receive, but for alarms. Queries the transport.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // To every other rank; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call of other ranks.
+  // To all others; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call of other ranks.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
-  // *alarm: a new one of another rank. Queries the transport, so it is for ranks that wait in vain.
+  // A new one of another rank. Queries the transport, for ranks that wait in vain.
   virtual bool hear(Alarm* alarm) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
-// Messages between device memories without host staging. The engine announces each by a host message (carrier.hpp) with
-// its length, or its sender's failure. So messages of a failed rank never begin. For one thread at a time, with the
-// device as its current one.
+// Messages between device memories without host staging. The engine announces each by a host message with its length,
+// or its sender's failure, so that messages of a failed rank never begin. For one thread at a time, with the device
+// current.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class DeviceMessages {
   // "NCCL 2.28.9". Static, or the object's.
   virtual const char* name() const noexcept = 0;
 
-  // A group moves only after earlier ones, so the engine begins them in one order on all ranks.
+  // A group moves only after earlier ones: the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
   // A rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it raises an
@@ -46,8 +46,8 @@ class DeviceMessages {
   virtual bool drops() const noexcept { return false; }
 
   // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the
-  // program's. Such a receive is reported twice: when *loan has the address, and when the sender has the message back. A failed
-  // receive is reported once, and nothing is lent.
+  // program's. It is reported twice: when *loan has the address, and when the sender has the message back. A failed one
+  // is reported once, and nothing is lent.
   virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 
   // Work enqueued from here on may read it.
@@ -56,15 +56,15 @@ class DeviceMessages {
   // The device has passed all reading work.
   virtual Status give_back(const Loan&) noexcept { return no_loan(); }
 
-  // Transfers move together. Ignores tags if one_by_one(). The memory is theirs until their completions are reported, a
-  // Loan until the first. On failure none has begun, or the object is broken (internal).
+  // Transfers move together. Ignores tags if one_by_one(). The memory is theirs until they are reported, a Loan until
+  // the first report. On failure none has begun, or the object is broken (internal).
   virtual Status start(std::span<const DeviceTransfer> group) noexcept = 0;
 
   // Reports up to done.size() ended transfers in *n, without waiting. Any stream may then use received messages.
   virtual Status poll(std::span<Completion> done, std::size_t* n) noexcept = 0;
 
-  // Ends all transfers in flight without reports; nothing can start afterwards. Their memory is the caller's again once
-  // the device has passed all work enqueued so far. Other ranks are not told.
+  // Ends all transfers without reports; nothing can start afterwards. Their memory is the caller's once the device has
+  // passed all work enqueued so far. Other ranks are not told.
   virtual void abort() noexcept = 0;
 
  private:

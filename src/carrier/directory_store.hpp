@@ -8,9 +8,9 @@
 
 namespace stretto::carrier {
 
-// file:///DIRECTORY, made if missing, with a file per key. Values are written aside and renamed, so reads are atomic.
-// Only this user can read the files. invalid_argument: no such URL, or unusable directory; the message names
-// STRETTO_STORE, where the URL comes from.
+// file:///DIRECTORY, made if missing, with a file per key, for this user alone. Values are written aside and renamed,
+// so reads are atomic. invalid_argument: no such URL, or unusable; the message names STRETTO_STORE, where the URL comes
+// from.
 Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store) noexcept;
 
 }  // namespace stretto::carrier

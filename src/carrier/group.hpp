@@ -1,4 +1,3 @@
-// A carrier among some ranks of another one.
 #pragma once
 
 #include <span>
@@ -7,11 +6,10 @@
 
 namespace stretto::carrier {
 
-// Rank i of the group is rank members[i] of `whole`; both are borrowed. Meanwhile these tags have no other user between
-// members. Alarms are those of the whole carrier, with its ranks.
+// A carrier among some ranks of `whole`: rank i is rank members[i]. Meanwhile these tags have no other user between
+// members. Alarms are those of the whole carrier, with its ranks. Borrows both.
 class GroupCarrier final : public Carrier {
  public:
-  // `members` contains whole.rank().
   GroupCarrier(Carrier& whole, std::span<const std::int32_t> members) noexcept;
 
   const char* name() const noexcept override { return whole_.name(); }

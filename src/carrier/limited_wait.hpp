@@ -1,4 +1,3 @@
-// Yields, and after a while sleeps between checks (base/waiting.hpp).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@ class LimitedWait {
     waiting_.resume(begin_);
   }
 
-  // Before each check but the first; false: time is over. `sleep(seconds)`: at most that long.
+  // Before each check but the first; false: time is over.
   template <class Sleep>
   bool next(const Sleep& sleep) noexcept {
     const double now = Waiting::clock();

@@ -75,7 +75,7 @@ class Rendezvous {
     return Clock::now() >= end_ + std::chrono::milliseconds(static_cast<long>(more * 1e3));
   }
 
-  // Empty after `seconds` without a value. Other failures, and an interrupted wait, are errors.
+  // Empty after `seconds` without a value. An interrupted wait is an error.
   Status find(const std::string& key, std::optional<std::string>* value, double seconds = 0) {
     std::string text;
     const Status s = store_.get(key, seconds, &text);
@@ -87,7 +87,7 @@ class Rendezvous {
     return s;
   }
 
-  // This rank's keys and those that only it reads. Keeps an earlier failure's message.
+  // This rank's keys, and those for it alone. Keeps an earlier failure's message.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -98,7 +98,7 @@ class Rendezvous {
     static_cast<void>(fail(Status::ok, told));
   }
 
-  // Another process has this rank's number. Rank 0 refuses all if the other is in its session.
+  // Another process has this rank's number. Rank 0 refuses all if it is in its session.
   Status taken(const Hello& other) {
     const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
     std::string value;
@@ -108,8 +108,6 @@ class Rendezvous {
     static_cast<void>(store_.set(prefix_ + "conflict", value));
     return fail(Status::invalid_argument, std::string_view(text));
   }
-
-  // --- rank 0
 
   Status gather(bool* complete) {
     reply_.hellos.resize(static_cast<std::size_t>(me_.size));
@@ -235,8 +233,6 @@ class Rendezvous {
     return s == Status::ok ? s : fail(s, std::string_view(why));
   }
 
-  // --- all others
-
   Status follow() {
     std::string joined;
     auto next = Clock::now();
@@ -289,7 +285,6 @@ class Rendezvous {
     return status == 0 ? Status::ok : fail(static_cast<Status>(status), std::string_view(why));
   }
 
-  // Fails if another rank has replaced it.
   Status look_for_another() {
     std::optional<std::string> there;
     if (const Status s = find(hello_of(me_.rank), &there); s != Status::ok) return s;

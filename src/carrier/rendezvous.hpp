@@ -1,8 +1,7 @@
-// Ranks meet in a store: each learns all addresses, and a secret number. Every rank leaves a hello with a random nonce
-// under its number, and rank 0 writes a session of the hellos. Ranks confirm a session with their own nonce; once all
-// have, rank 0 writes go. A session with an earlier program's hello is never confirmed, and rank 0 reads the hellos
-// again. If confirmed ranks differ in rank, size or version, all are refused with both values. Keys begin with the
-// communicator's name, and are removed in the end.
+// Ranks meet in a store (docs/carriers.md, "How they meet"): each learns all addresses, and a secret number. A session
+// with an earlier program's hello is never confirmed, and rank 0 reads the hellos again. If confirmed ranks differ in
+// rank, size or version, all are refused with both values. Keys begin with the communicator's name, and are removed in
+// the end.
 #pragma once
 
 #include <array>
@@ -33,15 +32,14 @@ struct Participant {
   int rank = 0, size = 1;
   std::string version;
   std::string address;
-  std::string failure;  // why this rank cannot take part, as all are told; empty: it can
+  std::string failure;  // why this rank cannot take part; empty: it can
 };
 
-// Collective. timeout: ranks were missing after `seconds`; rank 0 names them, where it can on all. incompatible: the
-// ranks differ. unsupported: a rank cannot take part. invalid_argument: rank and size are invalid, or another process
-// has this rank's number.
+// Collective. timeout: ranks were missing after `seconds`; rank 0 names them. incompatible: the ranks differ.
+// unsupported: a rank cannot take part. invalid_argument: rank or size is invalid, or another process has this number.
 Status meet_in(Store& store, const Participant& me, double seconds, Session* session) noexcept;
 
-// For rank 0, once all ranks are known to have met.
+// For rank 0, once all ranks have met.
 void clean_up(Store& store, const Session& session) noexcept;
 
 }  // namespace stretto::carrier

@@ -1,5 +1,5 @@
-// Values in a store for rendezvous.hpp: texts behind their lengths, as in 5:hello,. Untrusted: anybody with access to
-// the store may have written them.
+// Values in a store: texts behind their lengths, as in 5:hello,. Untrusted: anybody with access to the store may have
+// written them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,6 @@ namespace stretto::carrier {
 
 inline constexpr std::size_t secret_digits = 2 * sizeof(Session::secret);
 
-// Throw std::bad_alloc.
 void put(std::string* to, std::string_view text);
 void put(std::string* to, long number);
 

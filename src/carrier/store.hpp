@@ -1,4 +1,3 @@
-// Keys and values, e.g. torch's TCPStore, a PMIx client or a directory.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace stretto::carrier {
 
-// For one thread at a time. A failure names the key. Throws std::bad_alloc.
+// For one thread at a time: torch's TCPStore, a PMIx client, a directory. A failure names the key.
 class Store {
  public:
   virtual ~Store() = default;

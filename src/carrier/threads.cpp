@@ -199,7 +199,7 @@ class ThreadCarrier final : public Carrier {
     return s;
   }
 
-  // True: `side`, from rank `from` to rank `to`, has found its other side.
+  // True: `side` has found its other side.
   bool meet(const MessageSide& side, int to, int from, std::deque<MessageSide> Channel::*others,
             std::deque<MessageSide> Channel::*own, MessageSide* other) {
     Mailbox& box = group_->box(to);
@@ -220,7 +220,7 @@ class ThreadCarrier final : public Carrier {
         if (drop(channel.receives, id)) return true;
       }
     }
-    // The other half has copied, or is copying: the completion comes soon.
+    // The other half is copying: the completion comes soon.
     Mailbox& box = group_->box(rank_);
     std::unique_lock lock(box.mutex);
     const auto reported = [&] { return drop(box.done, id); };

@@ -103,7 +103,7 @@ class Watchdogs {
     }
   }
 
-  // A child has only the forking thread, and the condition may count the parent's waiter.
+  // The condition may count the parent's waiter.
   void after_fork() noexcept {
     static_cast<void>(thread_.release());
     new (&changed_) std::condition_variable;

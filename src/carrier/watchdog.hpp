@@ -1,4 +1,4 @@
-// A thread reads one word of each caller once a second. A late call is reported while it lasts, within two seconds.
+// A thread reads one word of each caller once a second. A late call is reported within two seconds, while it lasts.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace stretto::carrier {
 // By the watchdog's thread. Must not throw.
 using LateHandler = std::function<void(const char* call, double limit)>;
 
-// Calls follow each other. The thread lives while a caller lives that ever gave a limit.
+// The thread lives while a caller lives that ever gave a limit.
 class Watchdog {
  public:
   explicit Watchdog(LateHandler late) : late_(std::make_shared<const LateHandler>(std::move(late))) {}
@@ -21,7 +21,7 @@ class Watchdog {
 
   void set_late(LateHandler late);
 
-  // `call`: static; `limit`: positive seconds. Without a thread there is none.
+  // `call`: static; `limit`: positive. Without a thread there is none.
   void begin(const char* call, double limit) noexcept {
     if (!joined_) [[unlikely]]
       join();
@@ -36,7 +36,7 @@ class Watchdog {
   friend class Watchdogs;
   void join() noexcept;
   void look(double elapsed) noexcept;  // seconds since the last look
-  bool is_late() const noexcept;       // until reported
+  bool is_late() const noexcept;
 
   std::atomic<std::uint64_t> number_{0};  // odd during a call
   std::atomic<const char*> call_{nullptr};

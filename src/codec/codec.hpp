@@ -35,27 +35,26 @@ enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;
 
-// Coding of a stream (docs/format.md). Dense: half to five sixths of the bytes, a third of the speed. `automatic`:
-// compress writes fixed; operations write dense if an operand is dense.
+// Dense: half to five sixths of the bytes, a third of the speed. `automatic`: compress writes fixed; operations write
+// dense if an operand is dense.
 enum class Coding : std::uint8_t { automatic, fixed, dense };
 const char* name(Coding coding) noexcept;
 
-// Runs task(arg, i) for i in [0, n), in any order, possibly concurrently, and returns when all are done. Long inputs
-// are cut into at most `width` parts. Without an executor work is serial.
+// Runs task(arg, i) for i in [0, n), in any order, possibly concurrently. Long inputs are cut into at most `width`
+// parts. Without an executor work is serial.
 struct Parallel {
   int width = 1;
   void (*run)(void* self, int n, void (*task)(void* arg, int i), void* arg) = nullptr;
   void* self = nullptr;
 };
 
-// Allocates. `width` threads including the caller, which also runs the parts of threads that cannot be started. Threads
-// live for one call.
+// `width` threads for one call, including the caller, which runs the parts of threads that cannot be started.
+// Allocates.
 Parallel threads(int width) noexcept;
 
 struct Options {
   Isa isa = Isa::best;
-  // compress: largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams that will
-  // be added.
+  // Largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams that will be added.
   double magnitude = 0;
   bool checksum = false;               // write a CRC-32C of the whole stream, which readers verify
   const Parallel* parallel = nullptr;  // borrowed for the call
@@ -66,8 +65,7 @@ struct Options {
   // compress(): keeps finite floats of at least this magnitude bit for bit.
   double keep_from = std::numeric_limits<double>::infinity();
   Coding coding = Coding::automatic;
-  // compress(), add_values(): the coding whose costs choose the order of prediction of values' groups. automatic: that of
-  // the stream.
+  // The coding whose costs choose the order of prediction of values' groups. automatic: that of the stream.
   Coding orders = Coding::automatic;
 };
 
@@ -88,20 +86,20 @@ struct Info {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-// Largest stream that compress() writes. Floats: raw size plus header, index and a word per group. Integers have no
-// verbatim groups, and may grow by some percent.
+// Largest stream that compress() writes. Floats: raw size plus header, index and a word per group. Integers may grow by
+// some percent.
 std::size_t compress_bound(Type t, std::size_t count) noexcept;
 
-// Largest result of a binary operation on streams of this type and count, if neither operand exceeds this size. Sums
-// hold verbatim values exactly, hence more than compress_bound.
+// Largest result of a binary operation on streams of this type and count of at most compress_bound() bytes. Sums hold
+// verbatim values exactly, hence more.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// Room that nearly always suffices: little more than both sizes. A sum may still fail with `buffer_too_small` if zero
-// blocks get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
+// Room that nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks
+// get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Bytes of the groups of a fixed stream, and their estimated bytes in dense chunks: those of a dense stream if the groups
-// have its orders. False if `in` is no fixed stream.
+// Bytes of a fixed stream's groups, and their estimated bytes in dense chunks: those of a dense stream if the groups
+// have its orders. False: no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
 struct Interval {
@@ -113,7 +111,7 @@ struct Interval {
   }
 };
 
-// Smallest and largest finite element except marks. Without any: an empty interval, so that ranks can merge theirs.
+// Interval of the finite elements but marks. Without any it is empty, so that ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Values of 1e15 and more are often fill values (1e20, 9.97e36).
@@ -136,13 +134,12 @@ Status value_ranges(Type t, const void* x, std::size_t count, double ignore_abov
 // fraction * (hi - lo), also if the difference overflows; 0 for an empty interval.
 double fraction_of(const Interval& range, double fraction) noexcept;
 
-// Absolute bound eps > 0. *written is the stream's length. count == 0 gives a header alone. compress_bound() is enough
+// eps > 0 is absolute. *written is the stream's length. count == 0 gives a header alone. compress_bound() is enough
 // room.
 Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
                 const Options& = {}) noexcept;
 
-// Reads and checks a header (O(1)): magic, version, field ranges, length against in.size(), which may exceed the
-// stream's.
+// Checks the header (O(1)): magic, version, field ranges, length against in.size(), which may exceed the stream's.
 Status inspect(Bytes in, Info* info) noexcept;
 
 // Checks everything that the format prescribes, at the scalar decoder's speed.
@@ -151,7 +148,7 @@ Status validate(Bytes in) noexcept;
 // `divisor` > 1 gives means.
 Status decompress(Bytes in, void* y, std::size_t count, const Options& = {}, std::uint32_t divisor = 1) noexcept;
 
-// Decodes values [first, first + n) from their groups alone. Checks the whole index and checksum.
+// From the groups of values [first, first + n) alone. Checks the whole index and checksum.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& = {},
                         std::uint32_t divisor = 1) noexcept;
 
@@ -167,7 +164,7 @@ Status add_values(Bytes a, const void* x, std::size_t count, MutableBytes out, s
 // Contributions, and so the promised error, scale by |k|. k == 0: invalid argument.
 Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
-// Values [first, first + n) of a. Codes are copied, not quantised again.
+// Codes are copied, not quantised again.
 Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
              const Options& = {}) noexcept;
 

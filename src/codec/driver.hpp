@@ -53,13 +53,13 @@ struct Piece {
   std::size_t bytes;
 };
 
-// Divides [begin, end) among the parts by their likely sizes, `need`: up to four times the need, or a proportional
-// share if room is short. start[parts] is the end of the last.
+// By the parts' likely sizes, `need`: up to four times the need, or a proportional share if room is short. start[parts]
+// is the end of the last.
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
 // Moves the pieces, ordered by source and destination: at once if no destination overlaps a pending source, else one by
-// one. All threads take part in long moves over long distances.
+// one. All threads share long moves over long distances.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
 // Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths, and
@@ -127,7 +127,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Kernels may read past a group: copies groups near the end of readable memory.
+// Kernels may read past a group: copies those near the end of readable memory.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {
@@ -164,7 +164,7 @@ inline Coding orders_of(const Options& o, Coding written) noexcept {
   return o.orders != Coding::automatic ? o.orders : written;
 }
 
-// Groups between chunk boundaries; an estimate of the fixed size for dense streams.
+// Between chunk boundaries; an estimate of the fixed size for dense streams.
 inline std::size_t likely_bytes(const StreamView& s, std::uint64_t first, std::uint64_t last) noexcept {
   const auto bytes = static_cast<std::size_t>(s.chunk(chunks_of(last)) - s.chunk(first / kChunk));
   return s.layout.coding == Coding::dense ? 2 * bytes : bytes;

@@ -20,7 +20,7 @@ Grid<T> grid_for(Type t, double eps, double width, Coding orders) noexcept {
   return grid;
 }
 
-// Kernels multiply by the reciprocal of the width. Only foreign streams make it infinite; the reference serves them.
+// Kernels multiply by the reciprocal of the width, which foreign streams may make infinite.
 template <class T>
 const Kernels& kernels_for(const Grid<T>& grid, const Kernels& chosen) noexcept {
   if constexpr (std::is_floating_point_v<T>)
@@ -76,7 +76,7 @@ struct GroupEncoder {
   }
 
  private:
-  // Integers of up to 21 bits are their own codes on float32's grid of width 1, and their groups are equal.
+  // Integers of up to 21 bits are their own codes on float32's grid of width 1, with equal groups.
   std::size_t encode_small(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room,
                            Tally* tally) const noexcept {
     if (!kernels.f32.compress || m != kGroup || room < kKernelRoom) return kDeclined;

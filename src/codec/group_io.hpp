@@ -1,4 +1,4 @@
-// Sequential access to a stream's groups, in fixed and dense chunks alike.
+// A stream's groups in order, in fixed and dense chunks alike.
 #pragma once
 
 #include "codec/driver.hpp"
@@ -16,7 +16,7 @@ class GroupSource {
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 
-  // Fast if g is the next group. A dense chunk's bytes stay valid until the next call but one.
+  // Fast for the next group. A dense chunk's bytes stay valid until the next call but one.
   Status read(std::uint64_t g) noexcept {
     if (direct_ && g == next_ && g % kChunk != 0) {
       data_ += 4 * words_;

@@ -1,5 +1,4 @@
-// Each kernel works on one full group (1,024 values) with the scalar code's result, byte for byte, or declines; the
-// scalar code then serves the group.
+// Each kernel works on one full group with the scalar code's result, byte for byte, or declines.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace stretto::codec {
 inline constexpr std::size_t kDeclined = ~std::size_t{0} - 1;
 // Bytes that a kernel may write: a verbatim group of float64, and whole vectors past its end.
 inline constexpr std::size_t kKernelRoom = 4 * (1 + 2 * kGroup) + 512;
-// Bytes past a group's words that a kernel may read (and ignore). Reads of values are exact.
+// Bytes past a group's words that a kernel may read. Reads of values are exact.
 inline constexpr std::size_t kReadSlack = 64;
 
 // Finite values except marks. lo > hi: empty.
@@ -28,7 +27,7 @@ struct PartRanges {
 template <class T>
 struct FloatKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
-  // a's group plus compressed x. Reports the bound of x's codes and the sum's exceptions. `room` >= kKernelRoom.
+  // Reports the bound of x's codes and the sum's exceptions. `room` >= kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                             std::uint8_t* out, std::size_t room, Tally* tally) = nullptr;
   // False: declined. A wrong code_bound gives wrong values, never wrong accesses. `stream`: streaming stores.
@@ -53,7 +52,7 @@ struct Tables;
 struct Widths;
 }  // namespace dense
 
-// The entropy stage of dense chunks; dense/coder.hpp has contracts and serves absent kernels.
+// dense/coder.hpp has contracts and serves absent kernels.
 struct DenseKernels {
   void (*scan)(const std::uint8_t* planes, const dense::Widths& widths, bool is_unsigned, std::uint8_t* classes,
                dense::Counts* counts, dense::BitWriter* low) = nullptr;
@@ -79,7 +78,7 @@ const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
     return k.f64;
 }
 
-// All kernels are absent in `reference`. Null if this processor or build lacks the set, or it is invalid.
+// All are absent in `reference`. Null: this processor or build lacks the set, or it is invalid.
 const Kernels* find_kernels(Isa isa) noexcept;
 
 }  // namespace stretto::codec

@@ -56,7 +56,7 @@ MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept {
   return set;
 }
 
-// True if x has no code, nor can any code decode to it: codes are below 2^31 for float32, 2^51 for float64.
+// x has no code, and no code decodes to it: codes are below 2^31 for float32, 2^51 for float64.
 template <class T>
 bool lies_beyond_codes(T x, const Grid<T>& grid) noexcept {
   return std::fabs(static_cast<double>(x)) >= grid.width * (sizeof(T) == 4 ? 0x1p33 : 0x1p53);

@@ -1,5 +1,4 @@
-// Values that compress() keeps bit for bit: marks of missing data, and magnitudes that a range ignores. Streams store
-// them as exceptions (docs/format.md, section 5).
+// Values that compress() keeps bit for bit, as exceptions: marks of missing data, and magnitudes that a range ignores.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@ struct MarkSet {
   int count = 0;
   T least = std::numeric_limits<T>::infinity();
   T mark[kMaxMarks] = {};
-  T reach[kMaxMarks] = {};  // other values within this distance may decode to the mark; negative: none
+  T reach[kMaxMarks] = {};  // others within this distance may decode to the mark; negative: none
 };
 
-// The options' marks, rounded to t, except those that round to NaN or infinity, which are always kept. Without `reach`.
+// Rounded to t, but those that round to NaN or infinity, which are always kept. Without `reach`.
 template <class T>
 MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept;
 
@@ -43,8 +42,7 @@ class Marks {
   bool keeps(T x) const noexcept;
   // y is a decoded value, compared in the caller's type.
   bool is_mark(T y) const noexcept;
-  // Finds kept values among m. KeptValues::one: *kept is the value, and `out` has `placeholder` in its places. `kernels`
-  // serve full groups.
+  // KeptValues::one: *kept is the value, and `out` has `placeholder` in its places. `kernels` serve full groups.
   KeptValues survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
 
   // A NaN with a rare payload. Data that contain it give KeptValues::several.

@@ -66,7 +66,7 @@ bool may_leave_out(const Interval& range, const MarkSet<T>& marks) noexcept {
   });
 }
 
-// Widens *ranges by the values that are no marks. The plain range often excludes marks altogether.
+// The plain range often excludes marks altogether.
 template <std::floating_point T>
 void widen(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels, Ranges* ranges) noexcept {
   Interval all;
@@ -85,8 +85,7 @@ void widen(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& ke
   ranges->ignored += found.ignored;
 }
 
-// Packs the values below `above` at out, counts the others in *ignored, and returns the number packed. m <= kGroup.
-// Magnitudes of integers reach 2^63.
+// Packs the values below `above` at out, counts the others in *ignored. m <= kGroup. Magnitudes of integers reach 2^63.
 template <std::signed_integral T>
 std::size_t keep_below(const T* x, int m, double above, T* out, std::uint64_t* ignored) noexcept {
   const std::uint64_t threshold =

@@ -1,5 +1,5 @@
-// A value that looks like a mark of missing data: a tenth of a sample or more equals it, and it is farther from all
-// others than these are from each other, as -9999 is among temperatures.
+// A value that looks like a mark of missing data: a tenth of a sample or more equals it, farther from all others than
+// these are from each other, as -9999 is among temperatures.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace stretto::codec {
 
-// Looks at a sample of the n values that load(i) gives as double, at most 256: much less than a stream of them costs.
-// 0: there is none, or n is small. Magnitudes of 1e15 and more count in no range as they are.
+// Samples at most 256 of the n values that load(i) gives as double. 0: there is none, or n is small. Magnitudes of 1e15
+// and more count in no range.
 template <class Load>
 double suspect_among(std::size_t n, const Load& load) noexcept {
   constexpr std::size_t least = 16384, each = 512;

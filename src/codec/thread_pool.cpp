@@ -14,8 +14,8 @@ struct ThreadPool::Team {
   std::atomic<unsigned> calls{0};  // a change wakes the threads
   std::atomic<bool> ends{false};
 
-  // Of the call in progress. A thread counts itself in before it looks whether the call is open, and a call closes
-  // before it looks who is in: so none takes a part of a call that has returned.
+  // A thread counts itself in before it looks whether the call is open, and a call closes before it looks who is in: so
+  // none takes a part of a call that has returned.
   std::atomic<bool> open{false};
   std::atomic<int> inside{0}, next{0};
   int parts = 0;

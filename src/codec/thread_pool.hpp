@@ -1,5 +1,5 @@
-// Threads that share the codec's long calls (Parallel), and sleep between them. Calls on streams start threads of their
-// own (threads()), since they may come from many threads and seldom.
+// Threads that share the codec's long calls (Parallel), and sleep between them. Calls on streams start their own
+// (threads()).
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace stretto::codec {
 
 class ThreadPool {
  public:
-  // `width` threads including the caller of a call; fewer where the system starts no more. They inherit the affinity of
-  // this thread. Throws std::bad_alloc.
+  // `width` threads including a call's caller; fewer where the system starts no more. They inherit this thread's
+  // affinity.
   explicit ThreadPool(int width);
-  // In a forked child, where the threads are not, their records are left behind.
+  // A forked child has no threads, and leaves their records behind.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The process's pool of this width, which lives as long as its users. Null: width <= 1, or memory lacks.
+  // The process's of this width, which lives as long as its users. Null: width <= 1, or memory lacks.
   static std::shared_ptr<ThreadPool> shared(int width) noexcept;
 
   // Valid for the pool's life. One call at a time has the threads: a concurrent one, or one in a forked child, runs its

@@ -1,4 +1,4 @@
-// Threads started per call: one per part except the first, which the caller runs.
+// One thread a part, but for the first, which the caller runs.
 #include <array>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The grid of width 1, on which kernels of floats serve integers.
+// Kernels of floats serve integers on the grid of width 1.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace stretto::codec {
 
-// On this grid integers of up to 21 bits (float64: 31) are their own codes.
+// Integers of up to 21 bits (float64: 31) are their own codes.
 template <class T>
 const Grid<T>& unit_grid() noexcept {
   static const Grid<T> grid = make_grid<T>(sizeof(T) == 4 ? Type::f32 : Type::f64, 0.75, 1);
@@ -35,8 +35,8 @@ inline bool codes_of(const double* v, std::int32_t* q) noexcept {
   return true;
 }
 
-// Decodes a full group of `words` > 0 words to its codes. False if the group has exceptions or wide codes, or the kernel
-// declines. kReadSlack bytes after the words are readable.
+// Decodes a full group of `words` > 0 words. False if it has exceptions or wide codes, or the kernel declines.
+// kReadSlack bytes after the words are readable.
 template <class T>
 bool decode_codes(const FloatKernels<T>& kernels, const std::uint8_t* p, std::size_t words, std::int32_t* q) noexcept {
   const auto word = load<std::uint32_t>(p);

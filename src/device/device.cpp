@@ -114,7 +114,7 @@ void Device::drop_idle() noexcept {
   pinned_.trim();
 }
 
-// Returns pieces without a plugin call; collectives of other lengths need other pieces.
+// Returns pieces without a plugin call: collectives of other lengths need others.
 Status Device::begin() noexcept {
   if (!device_memory_.is_fixed()) return Status::ok;
   if (const Status s = poll(); s != Status::ok) return s;
@@ -308,7 +308,7 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
   if (out) out.set_content(payload::Buffer::unknown);
   result->outcome = pending;
   a->workspace = lane.workspace.data();
-  // The kernel writes its result to pinned memory, which every device reaches.
+  // Every device reaches pinned memory.
   a->result = result;
   a->host_result = nullptr;
   a->stream = stream(index);

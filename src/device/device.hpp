@@ -30,7 +30,7 @@ struct LanePositions {
   std::array<std::uint64_t, most_lanes> at{};  // 0: none of that lane
 };
 
-// Launches need the driver's locks, too, so a waiting host queries the driver seldom.
+// A waiting host queries seldom: launches need the driver's locks, too.
 class Pace {
  public:
   bool may_ask() const noexcept { return Clock::now() >= next_; }
@@ -80,7 +80,7 @@ class Device {
   const Plugin& plugin() const noexcept { return plugin_; }
   payload::Pool& pinned() noexcept { return pinned_; }
   payload::Pool& pool(std::size_t lane) noexcept { return *lane_[lane].pool; }
-  // For other processes, which may keep the allocation (Region).
+  // Other processes may keep the allocation (Region).
   std::byte* share(const void* p) noexcept { return device_memory_.share(p); }
   void keep_shared() noexcept { device_memory_.keep_shared(); }
 
@@ -90,14 +90,14 @@ class Device {
     return lane_[lane].stream;
   }
 
-  // Fixes the memory of collectives. invalid_argument: the device still uses some.
+  // Fixes the memory of collectives. invalid_argument: some is in use.
   Status reserve(std::size_t device_bytes, std::size_t pinned_bytes) noexcept;
 
   // Fixed memory of an idle device becomes one free piece again.
   Status begin() noexcept;
 
   // Upper bounds for collectives of up to `count` values: sums and operands per segment, messages in both memories,
-  // codes quantised ahead, and workspaces.
+  // codes quantised ahead, workspaces.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   Status usable() const noexcept;
@@ -109,23 +109,23 @@ class Device {
   Status start_after(void* stream, std::size_t lanes) noexcept;
   Status end_before(void* stream) noexcept;
 
-  // Later work on the first `lanes` lanes follows all work on `lane`.
+  // Later work on the first `lanes` lanes follows `lane`.
   Status join(std::size_t lane, std::size_t lanes) noexcept;
 
   Status make_lanes(std::size_t lanes) noexcept;
 
-  // After all work so far on the lanes whose bits are set in `which`.
+  // The place after all work so far on the lanes in the mask `which`.
   Status mark(std::uint32_t which, LanePositions* moment) noexcept;
 
-  // Queries progress, and notifies owners of operations that are over.
+  // Notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
-  bool idle() const noexcept;  // as far as poll() knows
+  bool idle() const noexcept;
 
   // Keeps memory that a lane still uses until `until` has passed.
   Status keep(payload::Buffer buffer, const LanePositions& until) noexcept;
 
-  // `out`: the buffer of the resulting stream. The owner receives the result under `unit`.
+  // `out`: the resulting stream's buffer. The owner gets the result under `unit`.
   Status launch(std::size_t lane, codec::cuda::Arguments* arguments, const payload::Buffer& out, Owner* owner,
                 std::uint32_t unit) noexcept;
 
@@ -147,7 +147,7 @@ class Device {
     LanePositions until;
     payload::Buffer buffer;
   };
-  static constexpr std::size_t events = 16;  // per lane
+  static constexpr std::size_t events = 16;
   struct Lane {
     void* stream = nullptr;
     std::array<void*, events> event{};

@@ -12,8 +12,8 @@ using payload::Stream;
 
 namespace {
 
-// Suffices for sums of streams without exceptions, however their codes widen. Sums with many exceptions may end in
-// buffer_too_small (codec::combine_bound).
+// The room suffices for sums of streams without exceptions, however their codes widen. Many exceptions may end in
+// buffer_too_small.
 std::size_t sum_room(codec::Type type, std::size_t count) noexcept {
   constexpr std::size_t slack_of_group = 64;
   return 2 * codec::compress_bound(type, count) + (count / codec::cuda::kGroup + 1) * slack_of_group;

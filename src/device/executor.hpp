@@ -10,7 +10,7 @@
 
 namespace stretto::device {
 
-// unsupported if devices cannot run `spec`. Needs no device.
+// unsupported: devices cannot run `spec`. Needs no device.
 Status check(const payload::Spec& spec, bool reduces) noexcept;
 
 class Executor final : public payload::Executor, private Owner {
@@ -24,13 +24,13 @@ class Executor final : public payload::Executor, private Owner {
 
   Device& device() noexcept { return device_; }
 
-  // *after: the end of all work so far on the lanes whose bits are set.
+  // *after: the end of all work so far on the lanes in the mask.
   Status mark(std::uint32_t lanes, LanePositions* after) noexcept;
 
-  // Marks the last unit's work, so that poll() learns of its end. Done for earlier units as the next one begins.
+  // Marks the last unit's work, so that poll() learns of its end. Done for earlier units as the next begins.
   Status mark_rest() noexcept;
 
-  // The host must not reuse `from`, which is pinned, before the work's end.
+  // `from`, pinned, must stay until the work's end.
   Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;
 
   // open(): operations that have not ended, as far as poll() knows. failed(): the first failure, with its unit.

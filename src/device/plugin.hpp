@@ -1,11 +1,11 @@
-// The device interface of the engine. The core loads an implementation at run time:
+// The engine's interface of devices. The core loads an implementation at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
-//   emulated  for tests (tests/device/emulated/emulated_plugin.cpp): kernels on emulated warps, streams that a seed interleaves,
-//             memory that the host cannot access
+//   emulated  for tests (tests/device/emulated/emulated_plugin.cpp): kernels on emulated warps, streams that a seed
+//             interleaves, memory that the host cannot access
 //
-// kPluginVersion detects a plugin built from another version of this file. Functions return 0, or an error of CUDA (see
-// error_text()). Only allocate and release wait for the device; release waits for all work on the current device.
+// Functions return 0, or an error of CUDA (see error_text()). Only allocate and release wait for the device; release
+// waits for all work on the current device.
 #pragma once
 
 #include "codec/cuda/operation.hpp"
@@ -47,7 +47,7 @@ struct Plugin {
 
   int (*device_count)(int* count);
   int (*current_device)(int* device);
-  int (*use_device)(int device);  // of this thread
+  int (*use_device)(int device);
   int (*locate)(const void* p, Location* where);
 
   // On the current device, or pinned; at a multiple of 256 bytes.
@@ -67,7 +67,7 @@ struct Plugin {
   int (*wait)(void* stream, void* event);  // orders later work on the stream after the event
   int (*is_over)(void* event, int* over);
 
-  // Enqueued. Host memory must be pinned.
+  // Host memory must be pinned.
   int (*copy)(void* to, const void* from, u64 bytes, void* stream);
   int (*clear)(void* to, u64 bytes, void* stream);
 
@@ -81,8 +81,7 @@ struct Plugin {
   int (*negate_values)(const Values& values);
   int (*divide_values)(const Values& values);
 
-  // *reaches: `device` can access memory of `peer`. allow_access() enables it for the current device; repeating is no
-  // error.
+  // *reaches: `device` can access memory of `peer`. allow_access() enables it for the current device; may be repeated.
   int (*reaches)(int device, int peer, int* reaches);
   int (*allow_access)(int peer);
 

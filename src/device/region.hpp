@@ -1,5 +1,5 @@
 // Memory for pools: large pieces from the plugin, handed out from their beginning. A piece is reused once all its parts
-// have been given back.
+// are back.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,15 @@ class Region final : public payload::Memory {
   Status allocate(std::size_t bytes, std::byte** data) noexcept override;
   void release(std::byte* data, std::size_t bytes) noexcept override;
 
-  // Larger needs end in buffer_too_small. No memory is in use.
+  // Larger needs end in buffer_too_small. Requires no memory in use.
   Status fix(std::size_t bytes) noexcept;
 
   void drop() noexcept;
 
-  // Start of the piece with `p`, or null. Another process may use the piece: it is released with the region, not by
-  // fix().
+  // Start of the piece with `p`, or null. Another process may use the piece: fix() does not release it.
   std::byte* share(const void* p) noexcept;
 
-  // Shared pieces stay as long as this process, since another process may still have opened them.
+  // Shared pieces stay as long as this process: another may have them open.
   void keep_shared() noexcept { keeps_shared_ = true; }
 
   bool is_fixed() const noexcept { return fixed_; }

@@ -33,10 +33,8 @@ struct Parts {
   std::vector<std::size_t> ends;
 };
 
-Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, std::vector<Block>* blocks) {
+Status check_counts(const schedule::Schedule& s, const Arguments& a) {
   const auto p = static_cast<std::size_t>(s.ranks);
-  const auto rank = static_cast<std::size_t>(s.rank);
-  const bool at_root = s.rank == s.root;
   for (const auto& counts : {a.counts, a.send_counts}) {
     if (!counts.empty() && counts.size() != p)
       return fail(Status::invalid_argument, "{} counts for {} ranks", counts.size(), p);
@@ -54,69 +52,80 @@ Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, s
     return fail(Status::invalid_argument, "{} cuts {} into {} blocks for {} ranks", s.algorithm,
                 schedule::name(s.collective), s.blocks, p);
   }
+  return Status::ok;
+}
+
+Block block_of(const schedule::Schedule& s, std::size_t size, const Arguments& a, const Parts& parts, const Parts& sent,
+               std::size_t b) {
+  const auto p = static_cast<std::size_t>(s.ranks);
+  const auto rank = static_cast<std::size_t>(s.rank);
+  const bool at_root = s.rank == s.root;
+  const void* const in = a.in;
+  Block block;
+  switch (s.collective) {
+    case Collective::allreduce:
+    case Collective::allreduce_multi:
+    case Collective::reduce:
+    case Collective::bcast:
+    case Collective::scan:
+    case Collective::exscan: {
+      const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain, a.parts);
+      block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain, a.parts) - first;
+      if (s.collective == Collective::bcast) {
+        if (at_root) block.in = shifted(in != nullptr ? in : a.out, first, size);
+        block.out = shifted(a.out, first, size);
+      } else {
+        block.in = shifted(in != nullptr ? in : a.out, first, size);
+        if (schedule::expects(s.collective, s.ranks, s.root, s.rank, static_cast<int>(b)))
+          block.out = shifted(a.out, first, size);
+      }
+      break;
+    }
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      block.count = parts.count(b);
+      block.in = shifted(in != nullptr ? in : a.out, parts.first(b), size);
+      if (b == rank) block.out = a.out;
+      break;
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::gather:
+    case Collective::gatherv: {
+      block.count = parts.count(b);
+      const bool collects = s.collective == Collective::allgather || at_root;
+      if (collects) block.out = shifted(a.out, parts.first(b), size);
+      if (b == rank) block.in = in != nullptr && in != a.out ? in : collects ? block.out : in;
+      break;
+    }
+    case Collective::scatter:
+    case Collective::scatterv:
+      block.count = parts.count(b);
+      if (at_root) block.in = shifted(in, parts.first(b), size);
+      if (b == rank) {
+        const bool stays = at_root && (a.out == nullptr || a.out == in);
+        block.out = stays ? const_cast<void*>(block.in) : a.out;
+      }
+      break;
+    case Collective::alltoall:
+    case Collective::alltoallv: {
+      const std::size_t from = b / p, to = b % p;
+      if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
+      if (to == rank) block.out = shifted(a.out, parts.first(from), size);
+      block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
+      break;
+    }
+    case Collective::barrier:
+    case Collective::agreement: break;
+  }
+  return block;
+}
+
+Status fill(const schedule::Schedule& s, std::size_t size, const Arguments& a, std::vector<Block>* blocks) {
+  if (const Status checked = check_counts(s, a); checked != Status::ok) return checked;
   const Parts parts(a.count, a.counts, a.displacements);
   const Parts sent(a.count, a.send_counts, a.send_displacements);
-  blocks->assign(static_cast<std::size_t>(s.blocks), Block{});
-  const void* in = a.in;
-  for (std::size_t b = 0; b < blocks->size(); ++b) {
-    Block& block = (*blocks)[b];
-    switch (s.collective) {
-      case Collective::allreduce:
-      case Collective::allreduce_multi:
-      case Collective::reduce:
-      case Collective::bcast:
-      case Collective::scan:
-      case Collective::exscan: {
-        const std::size_t first = first_of(a.count, s.blocks, static_cast<int>(b), a.grain, a.parts);
-        block.count = first_of(a.count, s.blocks, static_cast<int>(b) + 1, a.grain, a.parts) - first;
-        if (s.collective == Collective::bcast) {
-          if (at_root) block.in = shifted(in != nullptr ? in : a.out, first, size);
-          block.out = shifted(a.out, first, size);
-        } else {
-          block.in = shifted(in != nullptr ? in : a.out, first, size);
-          if (schedule::expects(s.collective, s.ranks, s.root, s.rank, static_cast<int>(b)))
-            block.out = shifted(a.out, first, size);
-        }
-        break;
-      }
-      case Collective::reduce_scatter:
-      case Collective::reduce_scatter_block:
-        block.count = parts.count(b);
-        block.in = shifted(in != nullptr ? in : a.out, parts.first(b), size);
-        if (b == rank) block.out = a.out;
-        break;
-      case Collective::allgather:
-      case Collective::allgatherv:
-      case Collective::gather:
-      case Collective::gatherv: {
-        block.count = parts.count(b);
-        const bool collects = s.collective == Collective::allgather || at_root;
-        if (collects) block.out = shifted(a.out, parts.first(b), size);
-        if (b == rank) block.in = in != nullptr && in != a.out ? in : collects ? block.out : in;
-        break;
-      }
-      case Collective::scatter:
-      case Collective::scatterv:
-        block.count = parts.count(b);
-        if (at_root) block.in = shifted(in, parts.first(b), size);
-        if (b == rank) {
-          const bool stays = at_root && (a.out == nullptr || a.out == in);
-          block.out = stays ? const_cast<void*>(block.in) : a.out;
-        }
-        break;
-      case Collective::alltoall:
-      case Collective::alltoallv: {
-        const std::size_t from = b / p, to = b % p;
-        if (from == rank) block.in = shifted(in != nullptr ? in : a.out, sent.first(to), size);
-        if (to == rank) block.out = shifted(a.out, parts.first(from), size);
-        // Given counts do not tell the lengths of blocks between two other ranks.
-        block.count = to == rank ? parts.count(from) : from == rank ? sent.count(to) : a.counts.empty() ? a.count : 0;
-        break;
-      }
-      case Collective::barrier:
-      case Collective::agreement: break;
-    }
-  }
+  blocks->resize(static_cast<std::size_t>(s.blocks));
+  for (std::size_t b = 0; b < blocks->size(); ++b) (*blocks)[b] = block_of(s, size, a, parts, sent, b);
   return Status::ok;
 }
 

@@ -35,7 +35,7 @@ struct Arguments {
   std::span<const std::size_t> send_displacements{};
 
   // Blocks of allreduce, reduce and broadcast are cut at multiples of this. The codec decides per group of 1024 values
-  // whether to store them raw, so with whole groups the bits of compressed sums do not depend on the number of blocks.
+  // whether to store them raw: with whole groups the bits of compressed sums do not depend on the number of blocks.
   std::size_t grain = 1024;
 
   std::span<const Part> parts{};  // of an allreduce: groups begin with each part
@@ -46,7 +46,7 @@ struct Arguments {
 std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain,
                      std::span<const Part> parts = {}) noexcept;
 
-// invalid_argument: a needed buffer is null, or counts do not fit the schedule.
+// invalid_argument: a needed buffer is null, or counts do not fit.
 Status bind(const schedule::Schedule& schedule, payload::Type type, const Arguments& arguments,
             std::vector<Block>* blocks) noexcept;
 

@@ -19,13 +19,13 @@
 namespace stretto::engine {
 namespace {
 
-// Units that a run executes between polls of the carrier: codec work is long, and others wait for messages.
+// Units between polls of the carrier: codec work is long, and others wait for messages.
 constexpr int turn = 2;
 
 // In seconds: limits are checked between waits.
 constexpr double look_every = 0.05;
 
-// Seconds, with other communicators, whose peers may wait for this rank. Doubles until something moves there.
+// Seconds with other communicators, whose peers may wait for this rank. Doubles until something moves there.
 constexpr double first_beside = 1e-3;
 
 // Seconds to wait for an alarm after a transport error.
@@ -34,7 +34,7 @@ constexpr double alarm_patience = 0.2;
 // Seconds to wait for the answer of a missing rank, which listens every `look_every` where it waits itself.
 constexpr double answer_patience = 1;
 
-// Seconds between checks of limits and interruptions, as a host that waits for a device spins.
+// Seconds between checks, as a host that waits for a device spins.
 constexpr double least_between_looks = 1e-3;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
@@ -53,7 +53,6 @@ void leave_for_ever(std::vector<payload::Buffer> buffers) noexcept {
   retain(std::move(left));
 }
 
-// A copy of message(), which later failures replace.
 class Cause {
  public:
   Cause() noexcept { copy_message(text_); }
@@ -63,7 +62,6 @@ class Cause {
   std::array<char, sizeof(carrier::Alarm::text)> text_{};
 };
 
-// A short round under way, as a run.
 struct Round {
   const ShortRounds& rounds;
   const ShortRun& run;
@@ -107,7 +105,7 @@ struct Engine::Impl {
   Driven* others = nullptr;
   const codec::Parallel* parallel = nullptr;
 
-  // Runs from this one on neither start nor go on. Preallocated: memory may be lacking.
+  // Runs from this one on neither start nor go on. Preallocated.
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
@@ -169,7 +167,7 @@ struct Engine::Impl {
   Status compare(const ShortRun& run) noexcept;
 
   ShortRounds rounds{carrier, tags};
-  const ShortRun* round = nullptr;  // under way
+  const ShortRun* round = nullptr;
 };
 
 Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started) noexcept {
@@ -221,7 +219,6 @@ void Engine::Impl::tell_if_stranded(const WordRun& run) noexcept {
   if (run.active() && run.stranded()) tell(run.sequence(), run.status(), run.text());
 }
 
-// Ends runs in flight from number `from` on, and prevents later ones.
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
     end_status = status;
@@ -237,7 +234,7 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// end_from(), with an alarm. The second alarm ends all runs in flight, so no third is needed.
+// Raises an alarm. The second ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;
@@ -283,8 +280,8 @@ void Engine::Impl::end_for(const carrier::Alarm& alarm) noexcept {
   end_from(alarm.from, alarm.status, Cause().text());
 }
 
-// A rank that another one misses tells whom it misses itself, once, and *alarm becomes this rank's. False if it waits
-// for no rank.
+// A rank that another one misses tells whom it misses itself, once, and *alarm becomes this rank's. False: it waits for
+// no rank.
 bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
   std::uint64_t earliest = none_ends;
   carrier::Alarm own;
@@ -308,8 +305,8 @@ bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
   return true;
 }
 
-// Replaces *alarm by an alarm of the rank that it misses, or by one that is no timeout. `others`: alarms that came
-// meanwhile; those that miss this rank are answered, as their ranks do not wait for longer than this one does here.
+// Replaces *alarm by that of the rank that it misses, or by one that is no timeout. `others`: alarms that came
+// meanwhile; those that miss this rank are answered, as their ranks do not wait longer than this one does here.
 bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier::Alarm>* others) noexcept {
   const auto is_it = [&](const carrier::Alarm& a) { return a.rank == alarm->missing || a.status != Status::timeout; };
   const auto known = std::find_if(others->begin(), others->end(), is_it);
@@ -333,8 +330,8 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
   return found;
 }
 
-// The rank that a timeout misses may itself wait for another one: the last of such a chain is the cause. In a circle, as
-// after a lost message, each rank tells whom it misses. Two ranks have no chain.
+// The missing rank may itself wait for another one: the last of such a chain is the cause. In a circle, as after a lost
+// message, each rank tells whom it misses. Two ranks have no chain.
 void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   if (carrier.size() <= 2) return;
   const carrier::Alarm first = *alarm;
@@ -364,7 +361,6 @@ void Engine::Impl::listen_for_cause() noexcept {
   for (listen(); told == before && seconds_since(begun) < alarm_patience; listen()) waiting.rest();
 }
 
-// Ends runs whose calls differ between ranks, with an alarm.
 void Engine::Impl::compare_calls() noexcept {
   for (const auto& run : runs) {
     if (!run->active() || run->ended() || !run->going()) continue;
@@ -441,7 +437,7 @@ std::size_t Engine::Impl::fetch_crossed() noexcept {
   return all;
 }
 
-// Messages between devices begin in the order of runs, equal on all ranks.
+// In the order of runs, equal on all ranks.
 void Engine::Impl::order_crossings() noexcept {
   std::uint64_t first = none_ends;
   for (const auto& run : runs) {
@@ -450,8 +446,8 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// Finished transfers, unless `fetched` says that the caller has some, then some work of every run. True if anything
-// happened. An MPI may give the core away in each poll, so a message is answered before the next poll.
+// Finished transfers, unless the caller has `fetched` some, then some work of every run. True if anything happened. An
+// MPI may give the core away in each poll, so a message is answered before the next.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : words) {
@@ -506,7 +502,6 @@ void Engine::Impl::overdue(const Any& run) noexcept {
   end_for(alarm);
 }
 
-// Tells other ranks, which would wait in vain.
 template <class Any>
 void Engine::Impl::interrupt(const Any& run) noexcept {
   if (!attempt([&] { tell(run.sequence(), Status::timeout, ("interrupted in " + run.what_runs()).c_str()); }))
@@ -567,7 +562,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
 
 Status Engine::Impl::wait(WordRun& run, Report* report) noexcept {
   double longest = others != nullptr ? first_beside : look_every;
-  bool fetched = false, moves_runs = false;  // other runs move meanwhile
+  bool fetched = false, moves_runs = false;
   while (!run.ended()) {
     const double most = moves_runs ? 0 : longest;
     if (fetch(run.timeout() > 0 ? std::min(most, run.timeout()) : most) > 0) {
@@ -593,7 +588,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   round = &run;
   const Clock::time_point begun = Clock::now();
   double longest = others != nullptr ? first_beside : look_every;
-  bool fetched = false, moves_runs = false;  // started runs move meanwhile
+  bool fetched = false, moves_runs = false;
   const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open() && !rounds.failed(); };
   while (goes_on()) {
     const double most = moves_runs ? 0 : longest;
@@ -623,7 +618,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   return fail(end_status, "{}", why.data());
 }
 
-// Completions may have arrived, and a poll sees only some.
+// Completions may have arrived; a poll sees only some.
 Status Engine::Impl::compare(const ShortRun& run) noexcept {
   if (run.number >= end || rounds.compare(run) == Status::ok) return Status::ok;
   while (rounds.open() && fetch(1e-3) > 0) {

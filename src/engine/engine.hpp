@@ -45,8 +45,7 @@ struct Options {
   double timeout = 60;                                 // seconds without progress; <= 0: no limit
 };
 
-// In elements. Null: the caller has no such block, and the engine finds memory if needed. in and out may be equal (in
-// place), or overlap.
+// In elements. Null: the caller has no such block. in and out may be equal (in place), or overlap.
 struct Block {
   std::size_t count = 0;
   const void* in = nullptr;
@@ -66,28 +65,25 @@ struct Work {
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Of an allreduce with streams: parts of the vector, one after the other, of all of its elements; `blocks` are cut with
-  // them (Arguments::parts). None: payload.eps is that of all.
+  // Consecutive parts of the vector of an allreduce with streams, with which `blocks` are cut (Arguments::parts). None:
+  // payload.eps is that of all.
   std::vector<Part> parts;
 
   // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
   // perhaps none for sum and mean; Block::in is ignored. Compressed payloads combine them as codes, so the result does
-  // not depend on their distribution. `contributions` is then the number of inputs of all ranks, by which mean divides;
-  // else 0.
+  // not depend on their distribution. `contributions`, the inputs of all ranks, divides a mean; else 0.
   bool several = false;
   std::vector<const void*> inputs;
   std::uint32_t contributions = 0;
 
-  // Holds the blocks; borrowed for exclusive use during the run. Null: host memory. Messages have equal bytes either
-  // way.
+  // Holds the blocks; borrowed for exclusive use. Null: host memory. Messages have equal bytes.
   device::Device* device = nullptr;
   int lanes = 0;  // device lanes for segments, in turns; 0: device::usual_lanes
-  // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: messages go
-  // through pinned host memory.
+  // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: through pinned
+  // host memory.
   carrier::DeviceMessages* messages = nullptr;
-  // A stream of the device: the run comes after work enqueued there at its begin, and before work enqueued after its
-  // end. With `leaves_early` a run ends once its last work is enqueued; Device::late() then has its status. Without a
-  // stream the inputs must be ready.
+  // A stream of the device: the run is ordered with the work enqueued there. With `leaves_early` a run ends once its
+  // last work is enqueued; Device::late() then has its status. Without a stream the inputs must be ready.
   std::optional<void*> stream;
   bool leaves_early = false;
 };
@@ -111,7 +107,7 @@ struct Report {
 
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
-// A run whose messages its caller starts, round by round, without a schedule: where planning takes longer than moving.
+// A run whose messages its caller starts, round by round, without a schedule.
 struct ShortRun {
   const char* what = "";        // in messages; static storage
   std::uint64_t number = 0;     // of pass()
@@ -143,7 +139,7 @@ class Request {
   // Steps of Lane::before are left.
   bool leads() const noexcept;
 
-  // *done: the run has ended, its status is returned, and the request is inactive. An inactive request is done, ok.
+  // *done: the run has ended with the returned status. An inactive request is done, ok.
   Status test(bool* done, Report* report = nullptr) noexcept;
 
   Status wait(Report* report = nullptr) noexcept;
@@ -168,14 +164,14 @@ class Engine {
   Status run(const Work& call, Report* report = nullptr) noexcept;
 
   // The engine must outlive the request. `number`: of this rank's words that were not the same, on all ranks; else the
-  // run takes the next one.
+  // next.
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   Status start(const Work& call, Request* request, std::uint64_t number = next) noexcept;
 
-  // As a run of its own, with messages for any word: ranks may call differently. Precondition: route_words().
+  // A run of its own, whose messages fit any word: ranks may call differently. Precondition: route_words().
   Status start(const Words& words, Request* request) noexcept;
 
-  // Close ranks; equal on all ranks. Throws std::bad_alloc.
+  // Close ranks; equal on all ranks.
   void route_words(const schedule::Groups& groups);
 
   // Number of the run that was started last.
@@ -183,34 +179,32 @@ class Engine {
 
   Status progress() noexcept;
 
-  // Drives other communicators in long waits, since their peers may wait for this rank. Borrowed; must never call this
-  // engine.
+  // In long waits, since their peers may wait for this rank. Borrowed; must never call this engine.
   void drive_beside(Driven& others) noexcept;
 
-  // Threads for the codec's calls of runs that begin from now on; borrowed while the engine lives. Null: none.
+  // For the codec's calls of later runs; borrowed while the engine lives. Null: none.
   void share_codec(const codec::Parallel* parallel) noexcept;
 
-  // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() always take all.
+  // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() take all.
   void take(Lanes lanes) noexcept;
 
-  // Changes when a run has progressed.
   std::uint64_t moves() const noexcept;
 
   // Takes no part in runs from number `from` on, and tells all others. Needs no memory.
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
-  // Blocks until all of up to `most_short_messages` are through. A failure ends this run and all later ones; unless it is
-  // a timeout, other ranks are told. The carrier may then access the memory of the messages as long as it lives.
+  // Blocks until all of up to `most_short_messages` are through. A failure ends this run and all later ones; unless it
+  // is a timeout, others are told. The carrier may then access the messages' memory as long as it lives.
   static constexpr std::size_t most_short_messages = 16;
   Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
 
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
-  // Number of a run elsewhere; every rank asks at the same place among its runs.
+  // Number for a run elsewhere; every rank asks at the same place among its runs.
   std::uint64_t pass() noexcept;
 
-  // ok, or why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.
+  // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.
   Status usable(std::uint64_t number) noexcept;
 
   // Kept for reuse, without those of words (8 KiB for each call that agrees at a time); trim() frees idle ones.

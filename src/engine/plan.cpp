@@ -17,12 +17,12 @@ std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) n
   return round_up(even, grain);
 }
 
-// Cuts blocks, in their order in the vector, into segments that end with its parts.
+// Segments end with the vector's parts.
 class Cutter {
  public:
   explicit Cutter(std::span<const Part> parts) noexcept : parts_(parts) {}
 
-  // Calls add(elements before it in the block, elements, part) for each segment of the next block.
+  // Calls add(elements before it in the block, elements, part).
   template <class Add>
   void cut(std::size_t count, std::size_t most, std::size_t grain, const Add& add) {
     for (std::size_t at = 0; at < count;) {
@@ -264,7 +264,7 @@ void Plan::add_deliveries(const schedule::Schedule& schedule) {
 void Plan::add(Unit unit) {
   const auto u = static_cast<std::uint32_t>(units.size());
   units.push_back(unit);
-  // An empty message depends on the units of all other levels, and on none of its own.
+  // An empty message depends on all other levels, and on no unit of its own.
   if (unit.cells == 0) {
     for (std::uint32_t e = 0; e < u; ++e) {
       if (units[e].level != unit.level) wait_for(e, u);

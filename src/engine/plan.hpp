@@ -24,7 +24,7 @@ constexpr bool receives(Task task) noexcept { return task == Task::receive_repla
 struct Unit {
   Task task{};
   bool incoming_first = false;
-  bool raw = true;  // message of raw values; false: of streams
+  bool raw = true;  // false: streams
   schedule::Lane lane = schedule::Lane::beside;
   std::uint16_t level = 0;
   std::int32_t peer = -1;
@@ -45,8 +45,8 @@ struct Edge {
 };
 
 struct Travel {
-  bool streams = false;       // false: all are raw
-  bool raw_inside = false;    // raw inside a node
+  bool streams = false;
+  bool raw_inside = false;
   std::size_t raw_below = 0;  // raw messages of fewer elements
 };
 
@@ -62,15 +62,14 @@ struct Place {
 class Plan {
  public:
   // `merged[b]`: in and out of block b share memory and cells. Segments are multiples of `grain` elements, or end with
-  // one of the `parts`. `travel` is equal on all ranks. Throws std::bad_alloc.
+  // one of the `parts`. `travel` is equal on all ranks.
   Status make(const schedule::Schedule& schedule, std::span<const Block> blocks, std::size_t element_bytes,
               std::size_t segment_bytes, std::size_t grain, std::span<const std::uint8_t> merged, const Travel& travel,
               std::span<const Part> parts = {});
 
-  // `unit` sends this cell's final result.
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
-  // The peer and direction with most messages, and their elements.
+  // The pair and direction with most messages, and their elements.
   struct Pair {
     std::int32_t peer = 0;
     bool sends = false;
@@ -88,7 +87,7 @@ class Plan {
   std::vector<Unit> units;
   std::vector<Edge> edges;
   std::vector<Place> places;
-  std::size_t segments = 0;  // cells per buffer
+  std::size_t segments = 0;
   std::uint32_t most_messages = 0;
 
  private:

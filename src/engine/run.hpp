@@ -1,4 +1,4 @@
-// One collective's run on one rank: executes its units as they become ready, and ends with a status and a report.
+// One collective's run on one rank: executes units as they become ready.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class Run {
   bool ended() const noexcept { return state_.units.left() == 0; }
   bool leads() const noexcept { return state_.units.leads(); }
 
-  // Executes up to `budget` ready units of these lanes; true if there was one.
+  // Up to `budget` ready units of these lanes; true if there was one.
   bool advance(int budget, Lanes taken) noexcept;
 
   // Messages between devices are to begin; earlier runs' come first.
@@ -53,14 +53,14 @@ class Run {
   // The caller was away. Long absences do not count against the limit.
   void pause(Clock::duration time) noexcept;
 
-  // ok, or incompatible: an arrived message's sender calls differently. Asks the carrier.
+  // incompatible: an arrived message's sender calls differently. Asks the carrier.
   Status compare_calls() noexcept;
 
   bool stranded() const noexcept { return state_.failure.stranded(); }
   Status status() const noexcept { return state_.failure.status(); }
   const char* text() const noexcept { return state_.failure.text(); }
 
-  // Withdraws transfers; memory that the carrier may still touch goes to `lost`.
+  // Memory that the carrier may still touch goes to `lost`.
   void give_up(Status status, const char* text, std::vector<payload::Buffer>* lost) noexcept;
 
   std::string what_runs() const { return state_.failure.what_runs(); }
@@ -74,7 +74,7 @@ class Run {
   double timeout() const noexcept { return state_.options.timeout; }
   bool polls() const noexcept { return state_.traffic->polls(); }
 
-  // After the end: the status, with its message set, and the report. Deactivates the run and returns its buffers.
+  // After the end. Sets the status's message, and deactivates the run.
   Status finish(Report* report) noexcept;
 
  private:

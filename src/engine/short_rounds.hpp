@@ -1,4 +1,3 @@
-// The messages of one round of a short run (Engine::exchange).
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@ namespace stretto::engine {
 
 class ShortRounds {
  public:
-  // In the upper half of its transfers' ids; no run of the engine has it.
+  // In the upper half of its transfers' ids, unlike all runs.
   static constexpr std::uint32_t slot = 0xFFFFFFFFu;
 
   // Borrowed.
@@ -28,16 +27,16 @@ class ShortRounds {
   bool open() const noexcept { return open_ > 0; }
   bool failed() const noexcept { return status_ != Status::ok; }
 
-  // The first message's that failed, with its text set.
+  // Status of the first message that failed, with its text set.
   Status status() const noexcept;
 
   // incompatible: a message under the run's number came from a rank that calls differently. Asks the carrier.
   Status compare(const ShortRun& run) noexcept;
 
-  // timeout, with a text that names the missing ranks.
+  // timeout, with the missing ranks.
   Status overdue(const ShortRun& run) const noexcept;
 
-  // The first rank of that text; -1: none.
+  // -1: none.
   int missing() const noexcept;
 
   void withdraw() noexcept;

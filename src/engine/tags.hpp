@@ -4,9 +4,8 @@
 //   others                         1 | run | number
 //
 // The number comes last so that carriers spread messages over connections. The signature covers arguments that are
-// equal on all ranks, and the message's length. So different calls do not match: no receive is too short, and types do
-// not mix. Signatures have the bits that the carrier's tags leave: 16 of 31. Receives of the second kind are posted
-// after the first message from their peer (Plan).
+// equal on all ranks, and the message's length: different calls do not match (docs/architecture.md). Receives of the
+// second kind are posted after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>
@@ -49,7 +48,7 @@ class Tags {
     return told << rest | signature >> (64 - signature_bits) << number_bits | number;
   }
 
-  // Of words (words.hpp): the number is one that no message of agreements has.
+  // Number of words (words.hpp): no message of agreements has it.
   static constexpr std::uint32_t word_number = signed_messages - 1;
   std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, word_number, mix(word_number, run)); }
 

@@ -1,11 +1,6 @@
-// The ranks of a call first compare a word, a hash of their arguments, and short values travel with it. If all words are
-// equal, every rank gets the combined values. Otherwise no rank does, and every rank learns that words differ.
-//
-// In each group of close ranks words go up a binomial tree to its first rank. These ranks use recursive doubling, and the
-// outcome goes down the trees. A message holds its length, so its receive fits whatever the sender calls; its tag has the
-// number of the run alone. So ranks whose calls differ exchange the same messages as others.
-//
-// Nothing here blocks: each completion starts what comes next (Engine::start).
+// The ranks of a call first compare a word, a hash of their arguments, with which short values travel
+// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values. Otherwise
+// no rank does, and every rank learns it. Nothing here blocks: each completion starts the next step (Engine::start).
 #pragma once
 
 #include <array>
@@ -26,7 +21,7 @@ namespace stretto::engine {
 
 struct Report;
 
-// The values that travel with a word. Ranks with equal words have loads of one kind, type and length.
+// Ranks with equal words have loads of one kind, type and length.
 struct Load {
   enum class Kind : std::uint8_t {
     none,
@@ -60,32 +55,30 @@ struct Words {
   bool* same = nullptr;  // borrowed; at the end: all ranks gave one word, and `load.out` is written
 };
 
-// Messages of one rank, in order.
 struct WordStep {
   enum class Kind : std::uint8_t { take, swap, ask, give } kind{};  // ask: give, and take the outcome
   int peer = -1;
   bool peer_first = false;  // in the order of values
 };
 
-// Throws std::bad_alloc.
 std::vector<WordStep> word_steps(const schedule::Groups& groups, int rank);
 
-// One rank's part in the words of one call.
+// One rank's part.
 class WordRun {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // No engine's run has a slot from this one on, in the upper half of a transfer's id.
+  // Slot in the upper half of a transfer's id; engines' runs have lower ones.
   static constexpr std::uint32_t first_slot = 0x80000000u;
   static constexpr std::uint32_t most_slots = 0x40000000u;
 
-  // `steps` and the carrier are borrowed. Throws std::bad_alloc; nothing moves before go().
+  // `steps` and the carrier are borrowed. Nothing moves before go().
   void begin(const Words& words, const std::vector<WordStep>& steps, carrier::Carrier& carrier, std::uint32_t slot,
              std::uint64_t sequence);
 
   void go() noexcept;
   bool going() const noexcept { return going_; }
-  void waits_for_others() noexcept { moved_ = Clock::now(); }  // as Run's
+  void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   // `id`: lower half of the completion's id.
   void complete(std::uint32_t id, const carrier::Completion& done) noexcept;
@@ -99,17 +92,17 @@ class WordRun {
   Status status() const noexcept { return status_; }
   const char* text() const noexcept { return text_.data(); }
 
-  // Withdraws transfers. Memory that the carrier may still access is retained.
+  // Retains memory that the carrier may still access.
   void give_up(Status status, const char* text) noexcept;
 
   double timeout() const noexcept { return words_.timeout; }
   bool overdue(Clock::time_point now) const noexcept;
-  void pause(Clock::duration time) noexcept;  // as Run::pause
+  void pause(Clock::duration time) noexcept;
   std::string what_runs() const;
   std::string diagnosis() const;
   int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
 
-  // After the end: delivers, and deactivates the run. Returns the status, with its message set.
+  // After the end: delivers, sets the status's message, and deactivates the run.
   Status finish(Report* report) noexcept;
 
   // Precondition: !active().
@@ -149,12 +142,12 @@ class WordRun {
   std::uint32_t slot_ = 0;
   std::uint64_t sequence_ = 0;
   bool active_ = false, going_ = false, stranded_ = false;
-  std::size_t at_ = 0;         // the current step
+  std::size_t at_ = 0;
   std::vector<char> open_of_;  // transfers under way: a step's receive, then its send
   std::size_t open_ = 0;
   std::unique_ptr<Rooms> rooms_;
   std::size_t own_ = 0;
-  std::uint64_t bytes_sent_ = 0, messages_sent_ = 0;  // of values
+  std::uint64_t bytes_sent_ = 0, messages_sent_ = 0;
   Clock::time_point begun_{}, moved_{};
   Status status_ = Status::ok;
   std::array<char, 512> text_{};

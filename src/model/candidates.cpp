@@ -38,8 +38,7 @@ std::vector<Kind> payloads_for(const Question& q) {
   return kinds;
 }
 
-// Devices that reach each other stage nothing, and links are as fast as memory: a cut costs a message and hides
-// nothing.
+// Where devices reach each other's memory links are as fast: a cut costs a message and hides nothing.
 std::vector<std::uint64_t> segments_for(const Question& q, double block) {
   if (q.segment > 0) return {q.segment};
   if (q.reaching > 0) return {0};
@@ -59,7 +58,7 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
   return all;
 }
 
-// Other schedules of these collectives that keep the order are at least as fast.
+// Others of these collectives that keep the order are at least as fast.
 bool only_rank_by_rank(const schedule::Algorithm& a) noexcept {
   using enum schedule::Collective;
   return a.rank_by_rank && (a.collective == reduce || a.collective == reduce_scatter);
@@ -129,7 +128,7 @@ std::vector<Option> options_for(const Question& q, const topology::Topology& top
             c.blocks = b;
             c.radix = k;
             option.ways.push_back(c);
-            // A broadcast gives all but the root equal bytes: streams everywhere.
+            // All but the root get equal bytes: streams everywhere.
             const bool moves_one = q.collective == schedule::Collective::bcast;
             if (!a.uses_groups || !floors || kind == Kind::raw || q.code_space || moves_one) continue;
             c.raw_inside = true;

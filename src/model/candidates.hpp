@@ -17,7 +17,7 @@ struct Option {
 };
 
 // Algorithms with pieces and arities to try, allowed payloads, and segments shorter than a block. Where nothing is
-// combined, fused stands for all compressed payloads. Empty: forced options contradict each other; *why has the reason.
+// combined, fused stands for all compressed payloads. Empty, with a reason: forced options contradict each other.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
 // False: raw sums would differ between ranks, or the payload rounds between steps.
@@ -26,7 +26,7 @@ bool may_carry(const schedule::Algorithm& algorithm, const Question& question, p
 // "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 
-// Forced options allow the native collective; the node's with streams.
+// The native collective, or the node's with streams.
 bool own_may_serve(const Question& question) noexcept;
 bool node_may_stream(const Question& question) noexcept;
 

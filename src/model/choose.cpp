@@ -14,7 +14,7 @@
 namespace stretto::model {
 namespace {
 
-// Per factor of two. A cell's answer is its middle's, so it does not depend on earlier questions.
+// Per factor of two. A cell's answer is its middle's, whatever was asked before.
 constexpr double cells = 8;
 constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
 
@@ -76,8 +76,7 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Dense streams keep cores busy that others may need, and their predictions depend on the codec's costs more than those
-// of fixed streams: small gains do not count.
+// Dense streams keep cores busy that others may need, and are predicted less surely: small gains do not count.
 constexpr double clear_gain = 0.95;
 
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
@@ -107,13 +106,18 @@ struct Chooser::Impl {
       : profile(std::move(from)),
         topology(on_network(profile, std::move(where))),
         programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {
-    // Measured on one host, it tells of memory: whether a core copies both ways at once.
+    // Measured on one host, it tells whether a core copies both ways at once.
     if (topology.hosts() > 1 && profile.hosts == 1) profile.full_duplex = true;
     if (topology.hosts() > 1 && topology.ranks() > topology.hosts())
       lane = std::make_unique<Chooser>(profile, lane_of(topology));
   }
 
   Status table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const;
+  std::optional<double> measured_by(Provider provider, const Question& q) const;
+  void add_dense(const Question& q, const std::vector<Option>& options, bool all_of_them, double least,
+                 std::vector<Candidate>* all) const;
+  void add_in_node(const Question& q, double native_seconds, std::vector<Candidate>* all) const;
+  void add_through_nodes(const Question& q, std::vector<Candidate>* all) const;
   bool by_lines(const Question& q, Candidate* found) const;
 };
 
@@ -124,8 +128,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another: what streams
-// compete with.
+// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another.
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;
@@ -133,6 +136,67 @@ double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const auto bytes = static_cast<double>(q.bytes);
   const Span span = machine_of(profile, 4, 1).span(topology::Distance::network, bytes);
   return span.alpha + bytes * span.beta;
+}
+
+std::optional<double> Chooser::Impl::measured_by(Provider provider, const Question& q) const {
+  std::optional<double> found = measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(),
+                                                static_cast<double>(q.bytes));
+  if (found && provider == Provider::mpi && q.compress)
+    *found = std::max(*found, beyond_burst(profile, q, topology.hosts()));
+  return found;
+}
+
+Candidate own_candidate(Provider provider, double seconds) {
+  Candidate c;
+  c.native = true;
+  c.provider = provider;
+  c.seconds = seconds;
+  return c;
+}
+
+void Chooser::Impl::add_dense(const Question& q, const std::vector<Option>& options, bool all_of_them, double least,
+                              std::vector<Candidate>* all) const {
+  for (const Candidate& c : *all) least = std::min(least, q.fixed ? clear_gain * c.seconds : c.seconds);
+  Search search(programs, profile, q, true);
+  std::vector<Candidate> found = all_of_them ? search.all(options) : search.cheapest(options, least, false);
+  for (Candidate& c : found) {
+    c.coding = codec::Coding::dense;
+    all->push_back(std::move(c));
+  }
+}
+
+// Exact values and streams in one host's memory. `native_seconds`: the MPI's; negative: no native collective may serve.
+void Chooser::Impl::add_in_node(const Question& q, double native_seconds, std::vector<Candidate>* all) const {
+  const auto bytes = static_cast<double>(q.bytes);
+  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+  const double mpi = measured_by(Provider::mpi, q).value_or(INFINITY);
+  const std::optional<double> measured = measured_by(Provider::node, q);
+  const double least = native_seconds < 0 ? mpi : std::min(mpi, native_seconds);
+  const double unmeasured = least * unmeasured_node(topology.ranks());
+  double node = measured.value_or(unmeasured);
+  if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
+  if (native_seconds >= 0 && q.node && std::isfinite(node)) {
+    all->push_back(own_candidate(Provider::node, node));
+    all->back().assumed = !measured;
+  }
+  if (!node_may_stream(q)) return;
+  // Unknown: values go in and out of shared memory.
+  const Machine machine = machine_of(profile, q.element, q.ratio);
+  const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
+  Candidate c =
+      own_candidate(Provider::node, streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw));
+  c.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
+  if (std::isfinite(c.seconds)) all->push_back(c);
+}
+
+void Chooser::Impl::add_through_nodes(const Question& q, std::vector<Candidate>* all) const {
+  const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
+  const bool may = q.nodes && lane && (raw_or_any || q.nodes_streams);
+  if (!may || q.code_space || !q.schedule.empty() || q.raw_below != 0) return;
+  const Question between = between_hosts(q, topology);
+  Candidate chosen;
+  if (lane->choose(between, &chosen) == Status::ok)
+    all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
 }
 
 // Cheapest first; without `all_of_them` some expensive ones are missing.
@@ -144,16 +208,9 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // in steps of no cost.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
-  const auto measured_by = [&](Provider provider) {
-    std::optional<double> found =
-        measured_native(profile, provider, q.collective, topology.ranks(), topology.hosts(), bytes);
-    if (found && provider == Provider::mpi && q.compress)
-      *found = std::max(*found, beyond_burst(profile, q, topology.hosts()));
-    return found;
-  };
   const auto own_seconds = [&] {
     return q.device ? nccl_seconds(profile, topology, q.collective, bytes)
-                    : measured_by(Provider::mpi).value_or(INFINITY);
+                    : measured_by(Provider::mpi, q).value_or(INFINITY);
   };
   programs.forget_if_full();
   // The first call of most communicators on one host needs no search.
@@ -165,11 +222,11 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
   // Natives of a profile are those of blocking calls.
   const double measured = native ? std::max(own_seconds(), q.started ? known : 0) : INFINITY;
-  const std::optional<double> node_measured = measured_by(Provider::node);
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The node's guess is a fixed part of the MPI's.
   const bool too_short = q.contest && q.native && longest_worthwhile(measured, precise) <= 0;
-  const bool natives_alone = (q.natives || too_short) && native && !q.device && !(guessed && node_measured);
+  const bool natives_alone =
+      (q.natives || too_short) && native && !q.device && !(guessed && measured_by(Provider::node, q));
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
   // Beside fixed ones dense streams gain nothing inside one host; a device's cost of making them is not known.
   const bool dense = q.compress && q.dense_ratio > 0 && (!q.fixed || (!q.device && topology.hosts() > 1));
@@ -188,62 +245,16 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (all_of_them) {
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
-    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to take a slower
-    // one.
+    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to be slower.
     const bool beyond_mpis = guessed && beside_mpi && !is_known && !search().takes_turns();
     *all = search().cheapest(options, least, beyond_mpis);
   }
-  if (!dense_options.empty() && wanted) {
-    for (const Candidate& c : *all) least = std::min(least, q.fixed ? clear_gain * c.seconds : c.seconds);
-    Search densely(programs, profile, q, true);
-    std::vector<Candidate> found =
-        all_of_them ? densely.all(dense_options) : densely.cheapest(dense_options, least, false);
-    for (Candidate& c : found) {
-      c.coding = codec::Coding::dense;
-      all->push_back(std::move(c));
-    }
-  }
+  if (!dense_options.empty() && wanted) add_dense(q, dense_options, all_of_them, least, all);
   if (natives_alone && guessed) native_seconds = 1;
-  if (native && q.native && std::isfinite(native_seconds)) {
-    Candidate c;
-    c.native = true;
-    c.provider = q.device ? Provider::device : Provider::mpi;
-    c.seconds = native_seconds;
-    all->push_back(c);
-  }
-  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
-  const double mpi = measured_by(Provider::mpi).value_or(INFINITY);
-  const double unmeasured = std::min(mpi, native_seconds) * unmeasured_node(topology.ranks());
-  double node = node_measured.value_or(unmeasured);
-  if (scattered(topology.ranks(), cores, bytes)) node = std::min(node, unmeasured);
-  if (native && q.node && std::isfinite(node)) {
-    Candidate c;
-    c.native = true;
-    c.provider = Provider::node;
-    c.seconds = node;
-    c.assumed = !node_measured;
-    all->push_back(c);
-  }
-  if (node_may_stream(q)) {
-    // Unknown: values go in and out of shared memory.
-    const Machine machine = machine_of(profile, q.element, q.ratio);
-    const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
-    Candidate c;
-    c.native = true;
-    c.provider = Provider::node;
-    c.payload = q.payload < 0 ? payload::Kind::fused : static_cast<payload::Kind>(q.payload);
-    c.seconds = streamed_node(machine, q.collective, topology.ranks(), cores, bytes, raw);
-    if (std::isfinite(c.seconds)) all->push_back(c);
-  }
-  const bool raw_or_any = q.payload <= static_cast<int>(payload::Kind::raw);
-  const bool nodes = !natives_alone && q.nodes && lane && (raw_or_any || q.nodes_streams);
-  if (nodes && !q.code_space && q.schedule.empty() && q.raw_below == 0) {
-    const Question between = between_hosts(q, topology);
-    Candidate chosen;
-    if (lane->choose(between, &chosen) == Status::ok)
-      all->push_back(
-          through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
-  }
+  if (native && q.native && std::isfinite(native_seconds))
+    all->push_back(own_candidate(q.device ? Provider::device : Provider::mpi, native_seconds));
+  add_in_node(q, native ? native_seconds : -1, all);
+  if (!natives_alone) add_through_nodes(q, all);
   if (Candidate c; all_of_them && by_lines(q, &c)) all->push_back(std::move(c));
   if (all->empty()) {
     if (why.empty())

@@ -45,8 +45,7 @@ struct Question {
   std::uint64_t raw_below = 0;
 };
 
-// A native one uses only `provider`, `payload` and `seconds`. Through the memory of several hosts (`piece`), `schedule`
-// runs between them.
+// A native one uses only `provider`, `payload` and `seconds`. With `piece`, `schedule` runs between hosts.
 struct Candidate {
   bool native = false;
   Provider provider = Provider::schedules;
@@ -64,10 +63,10 @@ struct Candidate {
   bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
 
-// A grid of bytes and ratio, eight cells per factor of two. Each number of bytes below 16 is a cell.
+// Eight cells per factor of two of bytes and ratio. Each number of bytes below 16 is a cell.
 Question on_grid(Question q) noexcept;
 
-// 2^(eighths / 8). Unlike library functions equal bits on every machine, since ranks must conclude alike.
+// 2^(eighths / 8), in equal bits on every machine.
 double power_of_two(long eighths) noexcept;
 
 class Chooser {
@@ -83,10 +82,9 @@ class Chooser {
 
   Status table(const Question& question, std::vector<Candidate>* all) const;
 
-  // False: the question's values do not go by lines.
   bool by_lines(const Question& question, Candidate* found) const;
 
-  // Of the MPI's own collective, or NCCL's; 0: none.
+  // Time of the MPI's own collective, or NCCL's; 0: none.
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

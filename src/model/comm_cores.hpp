@@ -1,4 +1,3 @@
-// When each communication core of a host is free.
 #pragma once
 
 #include <algorithm>

@@ -24,15 +24,13 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// Between hosts the profile's MPI may serve, by one schedule, which the model can compare with others. A started sum
-// takes at least as long as what is known of it.
+// Between hosts the profile's MPI may serve, by one schedule, which the model compares with others.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
   return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
 }
 
-// Needs no comparison: nothing was measured, and memory takes a part of the MPI's time. This shortens a communicator's
-// first call by a tenth.
+// Nothing was measured, so memory takes a part of the MPI's time. This shortens a communicator's first call by a tenth.
 bool node_alone(const Chooser& chooser, const Question& q) noexcept {
   const auto measures = [&q](const Native& n) { return n.collective == q.collective; };
   const std::vector<Native>& natives = chooser.profile().natives;
@@ -40,7 +38,7 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Guesses are too rough for calls of microseconds: without a measured time of the MPI's own, lines are taken.
+// Guesses are too rough for calls of microseconds: lines are taken unless the MPI was measured.
 bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   const topology::Topology& t = chooser.topology();
@@ -54,9 +52,9 @@ bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
 Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, bool predicts) {
   Question q = on_grid(question);
   const bool is_known = knows_mpi(chooser, q);
-  // The predicted gain of a stream is less than a stream of so few values may cost.
+  // So short a stream may cost more than its predicted gain.
   if (is_known && q.bytes <= longest_short && q.payload < 0) q.payload = static_cast<int>(payload::Kind::raw);
-  // A native collective serves. In one host's shared memory it beats messages, and for exact values streams.
+  // A native collective serves. In one host's memory it beats messages, and for exact values streams.
   q.natives = (is_short(q) && !is_known) || stays_in_memory(q, chooser.topology().hosts());
   q.contest = true;
   Candidate best;

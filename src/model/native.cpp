@@ -22,7 +22,7 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
 
 namespace {
 
-// Where Open MPI's coll/tuned sums otherwise than by recursive doubling; null: it may not.
+// Where Open MPI's coll/tuned sums otherwise than by recursive doubling; null: unknown.
 const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
   struct Row {
     int ranks;                  // fewer than so many

@@ -11,30 +11,26 @@
 namespace stretto::model {
 
 // A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
-// Not positive: never. Both are smaller where the times are known better: the MPI's schedule is known, so that links'
-// errors act on both, or is_measured_well().
+// Not positive: never. The margins are smaller where the MPI's schedule is known, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
-// An exact blocking call between hosts, long enough for bandwidth to decide, whose time was measured on these ranks. The
-// bandwidth of links is measured to a tenth, too.
+// An exact blocking call between hosts, long enough for bandwidth to decide, whose time was measured on these ranks.
 bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
 
 inline constexpr double longest_unbeaten = 20e-6;  // not known
 
-// The schedule that the MPI of this name and version has for the question between hosts; null: it may have several. A
+// The schedule that the MPI of this name and version has for the question between hosts; null: perhaps several. A
 // measured time of the blocking call counts more.
 //
 //   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
 //                                    binomial reduce, and a scatter that is left out
-//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's, in twice the
-//   (coll/mpir/generic.json)         rounds of recursive doubling
-//   Open MPI 4.1 and 5 (coll/tuned)  likewise, with one rank a host: from 8 KiB on 4 to 15 ranks, 4 KiB on 16 to 31,
-//                                    128 bytes on 32 to 63, and 256 KiB on 64 to 127, 2 and 3; on these two a ring from
-//                                    4 to 8 and from 16 to 64 KiB
+//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
+//   (coll/mpir/generic.json)
+//   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
 const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
 
-// Interpolates points of these ranks and hosts on logarithmic scales; proportional beyond the last, constant below the
-// first. Empty without points.
+// Interpolates logarithmically between points of these ranks and hosts; proportional beyond the last, constant below
+// the first.
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,
                                       int ranks, int hosts, double bytes) noexcept;
 
@@ -43,17 +39,16 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
-// As a part of the MPI's time: about the gain of a few ranks on measured machines (docs/measurements.md). Otherwise
-// shared memory wins no prediction.
+// A part of the MPI's time: about the gain of a few ranks on measured machines. Otherwise shared memory wins no
+// prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
-// Where ranks share cores, short calls wait for a core, for varying times: a measured time counts only below the
+// Where ranks share cores, short calls wait for a core for varying times: a measured time counts only below the
 // unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
 // Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes, in
-// turns if ranks share cores. In allreduce and reduce (p-1)/p n are compressed, n/p fused, (p-2)/p n added and n
-// decoded. Infinite: there is none.
+// turns if ranks share cores. Infinite: there is none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

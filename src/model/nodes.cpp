@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kKib = 1024;
 
-// On the busiest host. Of a sum each rank reads its share of all vectors, and copies the other shares of the result; a
-// reduce_scatter ends before that. Of a broadcast each rank copies the vector.
+// Time on the busiest host. In a sum each rank reads its share of all vectors, and (but in a reduce_scatter) copies the
+// result's other shares. In a broadcast each rank copies the vector.
 double seconds_inside(schedule::Collective collective, const Machine& machine, const topology::Topology& topology,
                       double bytes) {
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
@@ -51,8 +51,8 @@ topology::Topology lane_of(const topology::Topology& topology) {
   return lane;
 }
 
-// A lane's block of 64 KiB to 1 MiB was best between 4 hosts of 2 ranks at 1 Gb/s; of a broadcast, which has one lane,
-// 256 to 512 KiB, and shorter pieces met lost packets.
+// Blocks of 64 KiB to 1 MiB were best between 4 hosts of 2 ranks at 1 Gb/s; of a broadcast, which has one lane, 256 to
+// 512 KiB.
 std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
                        const topology::Topology& topology) noexcept {
   if (collective == schedule::Collective::bcast) return piece_of_broadcast;
@@ -116,7 +116,7 @@ Question between_hosts(const Question& question, const topology::Topology& topol
     q.compress = false;
     q.payload = static_cast<int>(payload::Kind::raw);
   }
-  // Shorter messages cost more than they overlap: a stream is a small part of its values.
+  // A stream is a small part of its values: shorter messages cost more than they overlap.
   constexpr std::uint64_t least_streamed = 256 * kKib;
   if (q.compress && q.segment == 0) q.segment = least_streamed;
   q.nodes_streams = false;

@@ -1,5 +1,5 @@
-// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and between
-// hosts a schedule in each lane, the ranks with one number on every host.
+// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and a
+// schedule between hosts in each lane, the ranks with one number on every host.
 #pragma once
 
 #include "model/choose.hpp"
@@ -10,27 +10,26 @@ namespace stretto::model {
 
 topology::Topology lane_of(const topology::Topology& topology);
 
-// Bytes of the vector that travel between hosts together, while others are worked on in memory.
+// Bytes that travel between hosts together, while others are worked on in memory.
 std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
                        const topology::Topology& topology) noexcept;
 
-// Bytes of the vector from which memory was measured to gain (docs/node.md); the largest number where it does not.
+// Bytes from which memory was measured to gain (docs/node.md); the largest number where it does not.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
-// Exact calls that were measured to gain by lines (docs/node.md).
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
 
-// The question's values go by lines, whatever the predictions: these are rough for calls of microseconds.
+// Lines serve whatever is predicted, since predictions are rough for calls of microseconds.
 bool go_by_lines(const Question& question) noexcept;
 
-// One rank of each host, by the schedule that lines have between them.
+// One rank of each host, by the lines' schedule.
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology);
 
-// Hosts share their card between lanes, so all lanes together take the time of a single rank with the whole piece. The
-// pieces of a broadcast follow one another along a chain, which is asked for the whole vector.
+// Lanes share their host's card, so all lanes together take the time of one rank with the whole piece. The pieces of a
+// broadcast follow one another along a chain, which is asked for the whole vector.
 Question between_hosts(const Question& question, const topology::Topology& topology);
 
-// By a lane's choice for between_hosts(). Memory and network work at the same time, but for one piece.
+// By a lane's choice for between_hosts(). Memory and network overlap, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
                          const topology::Topology& topology);
 

@@ -17,20 +17,20 @@ constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more is no
 constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
 constexpr std::size_t steps_for_all = 20'000;
 
-// The walk does not model that nothing hides the copies of longer segments through pinned memory (docs/gpu.md).
+// Not walked: nothing hides the copies of longer segments through pinned memory.
 constexpr double longest_staged = 4.0 * 1024 * 1024;
 
 // Ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
-// Drops a line whose first candidate takes this many times the best time: other segments gain less, except where kernels
-// have a least time.
+// Drops a line whose first candidate takes this many times the best time: other segments gain less, except where
+// kernels have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
 
-// A codec of a device, also for values of the host: a call costs more than the bytes of the shortest segment.
+// A call costs more than the bytes of the shortest segment.
 bool launches_kernels(const Machine& machine) noexcept { return machine.fused.call > 65536 * machine.fused.byte; }
 
-// Drops other numbers of pieces if a moderate one takes this many times the best time.
+// Drops other numbers of pieces likewise, by a moderate one.
 constexpr double near_in_pieces = 1.6;
 constexpr int moderate_pieces = 16;
 
@@ -55,8 +55,8 @@ topology::Topology stand_in(const topology::Topology& t) {
   return regular;
 }
 
-// If messages differ in length. Not for schedules with raw messages inside hosts, nor, unless requested, for sums that
-// raw values would round.
+// If messages differ in length. Not for schedules that are raw inside hosts, nor, unless requested, for sums that raw
+// values would round.
 std::vector<Candidate> with_short_messages_raw(const Option& option, const Question& q, const Programs& programs,
                                                double block, double even_cost) {
   std::vector<Candidate> ways = option.ways;
@@ -164,7 +164,7 @@ Search::Search(ProgramsKept& kept, const Profile& profile, const Question& quest
   if (takes_turns()) stepless_.full_duplex = false;
 }
 
-// The shortest message of a native collective of long vectors is taken to be one rank's share.
+// The shortest message of a native collective is taken to be one rank's share.
 bool Search::takes_turns() const noexcept {
   const bool between = kept_.hosts() > 1 && !question_.device;
   return between && profile_.eager_limit > 0 &&
@@ -232,16 +232,14 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
       .seconds;
 }
 
-// Walks a middle segment of each line, then other segments of promising lines. Walks other numbers of pieces only after
-// a promising moderate one, and homomorphic only after promising fused. Stops at a candidate of at most `enough`
-// seconds.
-// The way of a line that is walked first, to see whether the others are worth their walks.
+// Walks a middle segment of each line, then other segments of promising lines; other numbers of pieces only after a
+// promising moderate one, homomorphic only after promising fused. Stops at a candidate of at most `enough` seconds.
 std::size_t Search::middle_of(const std::vector<Candidate>& ways, bool pieces) const noexcept {
   // Short segments make a pipeline of few pieces.
   if (pieces) return std::min<std::size_t>(1, ways.size() - 1);
   const std::size_t middle = ways.size() / 2;
   if (machine_.codec_threads <= 1 || ways.front().payload == payload::Kind::raw) return middle;
-  // A segment that gives each of the codec's threads a chunk.
+  // Gives each of the codec's threads a chunk.
   const double chunks = machine_.codec_threads * Machine::codec_chunk * machine_.value_bits / 8;
   const auto found = std::find_if(ways.begin(), ways.end(), [&](const Candidate& c) {
     return c.segment == 0 || static_cast<double>(c.segment) >= chunks;

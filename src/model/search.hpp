@@ -1,4 +1,3 @@
-// Walks all schedules that a question allows, or as few as find the cheapest.
 #pragma once
 
 #include <map>
@@ -41,21 +40,21 @@ class Search {
 
   std::vector<Candidate> all(const std::vector<Option>& options);
 
-  // The cheapest of at most `least` seconds, and others walked; empty if there is none. At most 1 % above the least of
-  // all() (a test compares them). `beyond_mpis`: without paths that an MPI has.
+  // The cheapest of at most `least` seconds, and others walked; perhaps none. At most 1 % above the least of all() (a
+  // test compares them). `beyond_mpis`: without paths that an MPI has.
   std::vector<Candidate> cheapest(const std::vector<Option>& options, double least, bool beyond_mpis);
 
   // An unmeasured MPI: the least of flat raw schedules, without torus schedules, in steps of no cost. Infinite: none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // least_of_mpi() by cheapest()'s search. Ends at a time of at most `enough`.
+  // least_of_mpi() by cheapest()'s search, up to a time of at most `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // Messages of the MPI's own collective take turns: the profile's MPI has a rendezvous between hosts, and the messages
-  // are longer. guess_of_mpi() and least_of_mpi() count such exchanges one after the other.
+  // The profile's MPI has a rendezvous between hosts, and the messages are longer. guess_of_mpi() and least_of_mpi()
+  // then count exchanges one after the other.
   bool takes_turns() const noexcept;
 
-  // Least seconds of the one schedule that the profile's MPI has for the question (known_of_mpi()); 0: it may have more.
+  // Time of the only schedule that the profile's MPI has (known_of_mpi()); 0: it may have more.
   double known_seconds_of_mpi();
 
  private:

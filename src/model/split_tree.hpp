@@ -1,6 +1,5 @@
-// A closed form of a tree split between lanes, in transfers over the lowest level. Levels next to the leaves run on the
-// application's cores, the others on communication cores while the application computes. Its work takes as long as a
-// tree over all cores, divided by the ranks.
+// A closed form of a tree split between lanes (docs/model.md, "Split trees"), in transfers over the lowest level. The
+// work takes as long as a tree over all cores, divided by the ranks.
 #pragma once
 
 #include <span>
@@ -31,13 +30,13 @@ struct SplitTree {
 
   int levels(int ranks) const noexcept;  // ceil(log2 ranks); level 1 is at the leaves
   int transfers(int ranks, int level) const noexcept;
-  double work(int ranks) const noexcept;  // cores / ranks * ceil(log2 cores)
+  double work(int ranks) const noexcept;
   double blocking(int ranks) const noexcept;
-  // Work and collective, with `split` levels (at most all) before the work.
+  // Time with `split` levels before the work.
   double overlapped(int ranks, int split) const noexcept;
   // 0 to `most`; the smallest of equal ones.
   int best(int ranks, int most) const noexcept;
-  // `edge`: times of a transfer at level 1, 2, ... A split of all levels needs no communication cores.
+  // `edge`: times of a transfer at level 1, 2, ...
   Parts parts(int ranks, int split, std::span<const double> edge) const noexcept;
 
  private:
@@ -57,7 +56,7 @@ struct SplitCall {
 // carries radix times the bytes of the level below, and the edge to the root the rest.
 std::vector<double> edges_of(const Machine& machine, const SplitCall& call);
 
-// For the application's cores, the smallest of equal ones. Assumes SplitTree::work. 0 without communication cores.
+// The smallest of equal ones. Assumes SplitTree::work. 0 without communication cores.
 int best_split(const Machine& machine, const SplitCall& call);
 
 }  // namespace stretto::model

@@ -14,8 +14,8 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // Opens the process' copy, since two would register resources twice; else the file in the environment's `variable`,
-  // else the system's. It stays loaded.
+  // Opens the process' copy, since two would register resources twice; else the file in `variable`, else the system's.
+  // It stays loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;
     const char* given = secure_getenv(variable);
@@ -45,7 +45,7 @@ class SharedLibrary {
   const char* missing_ = nullptr;
 };
 
-// Once per process; repeats after a failure.
+// Once per process; repeated after a failure.
 template <class Table>
 Status find_once(Status (*find)(Table*), const Table** table) noexcept {
   static std::mutex mutex;

@@ -30,12 +30,12 @@ class Constant {
   std::array<const void*, 5> at_;
 };
 
-// C's address for MPI_IN_PLACE and MPI_BOTTOM.
+// Translates MPI_IN_PLACE and MPI_BOTTOM.
 void* buffer(void* given) noexcept;
 
 void* find_next(const char* name) noexcept;
 
-// Calls the procedure with its own `ierror`, since the caller's may be absent. `next` caches it.
+// With its own `ierror`, since the caller's may be absent. `next` caches the procedure.
 template <class... Parameters, class... Arguments>
 int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));
@@ -45,7 +45,7 @@ int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments
   return code;
 }
 
-// go_on() with a text argument, whose length comes last.
+// With a text argument, whose length comes last.
 template <class... Parameters, class... Arguments>
 int go_on_with(std::size_t length, const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));

@@ -26,7 +26,6 @@ bool defined(Op op, Type t) noexcept;
 // For compressed payloads: sum, difference, min, max, mean.
 bool compressible(Op op) noexcept;
 
-// None for a type that cannot travel compressed.
 std::optional<codec::Type> codec_type(Type t) noexcept;
 
 }  // namespace stretto::payload

@@ -14,7 +14,7 @@
 
 namespace stretto::payload {
 
-// Where an executor works on a cell: on a device a stream, with the memory of that stream's work.
+// On a device a stream, with its memory.
 struct Lane {
   Pool* pool = nullptr;
   std::uint32_t number = 0;
@@ -24,7 +24,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // Later operations work in this lane, which outlives them.
+  // The lane of later operations, which outlives them.
   void enter(const Lane& lane) noexcept { lane_ = &lane; }
   const Lane& lane() const noexcept { return *lane_; }
   Pool& pool() const noexcept { return *lane_->pool; }

@@ -7,7 +7,6 @@ namespace stretto::payload {
 
 class HostExecutor final : public Executor {
  public:
-  // In one lane. The pool outlives the executor and its streams.
   void begin(const Spec& spec, Pool* pool, const codec::Parallel* parallel) noexcept;
 
   Status compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept override;

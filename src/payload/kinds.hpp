@@ -1,5 +1,5 @@
-// A table of payloads and their properties. Other code asks for a property, and names a payload only where it is the one
-// with a special case.
+// Payloads and their properties. Other code asks for a property, and names a payload only where it alone has a special
+// case.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ constexpr bool keeps_bound(Kind k) noexcept { return traits(k).form == Form::str
 
 constexpr const char* name(Kind k) noexcept { return traits(k).name; }
 
-// Payloads that compress a value once do the same where a call only moves data (`reduces` is false).
+// Payloads that compress a value once are alike where a call only moves data.
 constexpr const char* name(Kind k, bool reduces) noexcept {
   return !reduces && keeps_bound(k) && traits(k).forwards ? "compress_once" : name(k);
 }

@@ -36,21 +36,21 @@ namespace stretto::payload {
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
-// stream is met, or all before the first message (HomComp). Streams have equal bytes. The host has only the first.
+// stream is met, or before the first message (HomComp).
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
 struct Spec {
   Kind kind = Kind::raw;
   Type type = Type::f32;
   Op op = Op::sum;
-  double eps = 0;         // absolute, per contribution; raw and integers are lossless
-  UserFunction user{};    // op == user
+  double eps = 0;  // absolute, per contribution; raw and integers are lossless
+  UserFunction user{};
   bool checksum = false;  // streams carry and verify a CRC-32C
   Codes codes = Codes::in_passing;
   double magnitude = 0;  // largest |value| of a contribution, if known (codec::Options)
 
   // Raw messages beside streams: on links inside so many nodes, whose contributions the schedule sums first (0: none),
-  // and those with fewer bytes of values.
+  // and those of fewer bytes.
   int nodes = 0;
   std::size_t raw_below = 0;
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
@@ -58,20 +58,19 @@ struct Spec {
 
 inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.nodes > 0 || s.raw_below > 0); }
 
-// Of a value of Form::halves.
 inline constexpr std::size_t half_bytes = 2;
 
 // The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
-// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md). With
-// `nodes` sums have as many terms as nodes (mean: of p contributions still), beside the rounding of raw sums.
+// and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md).
+// With `nodes` sums have as many terms as nodes (mean: of p contributions still).
+//
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1
-//     with raw_below: sum           p + 1 (a raw sum is compressed again);  mean (p + 1)/p;
-//                                   and raw sums' rounding, so only for exact operations
-//   recompress, cprp2p: sum         2p - 1 (two operands of each of p - 1 meetings, and the result);  mean (2p - 1)/p
+//     with raw_below: sum           p + 1;  mean (p + 1)/p; and raw sums' rounding, so only for exact operations
+//   recompress, cprp2p: sum         2p - 1 (p - 1 meetings of two operands, and the result);  mean (2p - 1)/p
 double error_factor(const Spec& spec, bool reduces, int ranks) noexcept;
 
 }  // namespace stretto::payload

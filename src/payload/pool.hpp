@@ -1,4 +1,3 @@
-// Memory for streams and scratch values, from the heap or another Memory; in a steady state nothing is allocated.
 #pragma once
 
 #include <array>
@@ -12,7 +11,6 @@ namespace stretto::payload {
 
 class Pool;
 
-// Pinned memory, or a device's.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -22,8 +20,8 @@ class Memory {
 
 namespace detail {
 struct Store {
-  Pool* pool = nullptr;   // null: foreign
-  Store* next = nullptr;  // in a free list
+  Pool* pool = nullptr;  // null: foreign
+  Store* next = nullptr;
   std::byte* data = nullptr;
   std::size_t capacity = 0;
   std::uint32_t references = 0;
@@ -32,7 +30,7 @@ struct Store {
 };
 }  // namespace detail
 
-// Counted reference, usually to a pool's memory, which the last one returns. Not shared between threads.
+// Counted reference, whose last one returns the memory to its pool. Not shared between threads.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -53,7 +51,7 @@ class Buffer {
   std::byte* data() const noexcept { return store_ != nullptr ? store_->data : nullptr; }
   std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
 
-  // Bytes of a stream that a device writes there, as its owner knows (Executor).
+  // Length of a stream that a device writes there, as its owner knows (Executor).
   static constexpr std::size_t unknown = ~std::size_t{0};
   std::size_t content() const noexcept { return store_->content; }
   void set_content(std::size_t bytes) const noexcept { store_->content = bytes; }
@@ -64,10 +62,11 @@ class Buffer {
   detail::Store* store_ = nullptr;
 };
 
-// By size class (four per octave), 64-byte aligned, most recently used first. The pool outlives its buffers.
+// Memory for streams and scratch values, by size class (four per octave), 64-byte aligned, most recently used first; in
+// a steady state nothing is allocated. The pool outlives its buffers.
 class Pool {
  public:
-  explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // borrowed; null: the heap
+  explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // null: the heap
   ~Pool() { trim(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

@@ -8,7 +8,6 @@
 
 namespace stretto::payload {
 
-// Shared and immutable.
 struct Stream {
   Buffer buffer;
   std::size_t offset = 0;
@@ -18,7 +17,7 @@ struct Stream {
   codec::Bytes bytes() const noexcept { return {buffer.data() + offset, size}; }
 };
 
-// All forms have one value (a stream within its bound). Without any, and not `absent`, nothing is known yet.
+// A segment of a block on one rank, in one or several forms. Without any, and not `absent`, nothing is known yet.
 struct Value {
   const std::byte* raw = nullptr;
   Buffer raw_store;        // keeps `raw`, which nobody writes any more

@@ -38,7 +38,7 @@ Status Worker::make_stream(Value& value, std::size_t count, double eps) noexcept
   return executor_->compress(value.raw, count, eps, &value.stream);
 }
 
-// A pool's buffer is nobody else's: fixed once written.
+// A pool's buffer is fixed once written.
 Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   *at = cell.home;
   if (cell.home != nullptr) return Status::ok;

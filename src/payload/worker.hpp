@@ -1,4 +1,3 @@
-// One worker per run.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +17,9 @@ namespace stretto::payload {
 struct Cell {
   Value value;
   std::size_t count = 0;
-  double eps = 0;  // of its streams
+  double eps = 0;
   std::byte* home = nullptr;
-  const Lane* lane = nullptr;  // of the executor
+  const Lane* lane = nullptr;
 };
 
 class Worker {
@@ -31,11 +30,11 @@ class Worker {
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
   bool compressed() const noexcept { return is_compressed(spec_.kind); }
-  // Of compressed blocks. Without one a block may have any bytes, and its length follows from the number of values.
+  // Compressed blocks have a header. Without one a block may have any bytes, and its length follows from its count.
   bool has_header() const noexcept { return traits().form == Form::streams; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Values are cut on multiples of this many elements: for streams whole codec groups (docs/format.md).
+  // Values are cut on multiples: for streams of whole codec groups.
   std::size_t grain() const noexcept { return compressed() ? 1024 : 1; }
 
   // Longest message of `count` elements, without (message_bound) and with sums of many values off the grid.
@@ -64,7 +63,7 @@ class Worker {
   // Shares values that no step writes.
   Status copy(Cell& dst, Cell& src) noexcept;
 
-  // Codes of a contribution before a stream meets it, if the payload asks for it.
+  // If the payload asks for codes before a stream meets the contribution.
   Status quantise(Cell& cell) noexcept;
 
   // `n` vectors (n != 1, or negated), into a value that owns the result.

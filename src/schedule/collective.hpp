@@ -1,4 +1,3 @@
-// One enumeration and one table for all of stretto.
 #pragma once
 
 #include <array>
@@ -7,8 +6,8 @@
 
 namespace stretto::schedule {
 
-// Families have schedules (docs/algorithms.md); the others are forms of a family (see Properties). The numbers are those
-// of stretto_collective, less one. `agreement`, internal and last, compares a word of each rank in a node's memory.
+// Families have schedules (docs/algorithms.md); the others are forms of a family. The numbers are those of
+// stretto_collective, less one. `agreement`, internal and last, compares a word of each rank in a node's memory.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,
@@ -73,10 +72,10 @@ inline constexpr auto all_properties = [] {
   }};
 }();
 
-// Bytes of the longest call that can go by lines of a host's memory, and by one message a round between hosts.
+// Bytes of the longest call by lines of a host's memory, and by one message a round between hosts.
 inline constexpr std::size_t longest_short_call = 4096;
 
-// Bytes of all blocks of the longest allgather and alltoall that one rank of each host can stand for.
+// Bytes of all blocks of the longest allgather and alltoall that one rank of each host stands for.
 inline constexpr std::size_t longest_short_vector = 32 * 1024;
 
 constexpr const Properties& properties(Collective c) noexcept { return all_properties[static_cast<std::size_t>(c)]; }
@@ -86,7 +85,7 @@ constexpr bool reduces(Collective c) noexcept { return properties(c).reduces; }
 constexpr bool rooted(Collective c) noexcept { return properties(c).rooted; }
 constexpr bool is_family(Collective c) noexcept { return family(c) == c; }
 
-// Every rank has a result of its own: the combination of the ranks before it, and of its own in a scan.
+// Every rank has a result of its own.
 constexpr bool is_prefix(Collective c) noexcept { return c == Collective::scan || c == Collective::exscan; }
 
 }  // namespace stretto::schedule

@@ -11,7 +11,6 @@ namespace {
 
 using Levels = std::span<const std::vector<std::int32_t>>;
 
-// Sets the fields that follow from `members`.
 void finish(Groups& groups) {
   groups.ordered = groups.consecutive;
   groups.exchange_rounds = groups.tree_rounds = 0;
@@ -47,7 +46,6 @@ Groups nest_in(std::span<const std::int32_t> colors, Levels others, std::span<co
   return groups;
 }
 
-// Empty if no level separates these ranks.
 Groups nest(Levels levels, std::span<const std::int32_t> ranks) {
   for (; !levels.empty(); levels = levels.subspan(1)) {
     std::vector<std::int32_t> colors;

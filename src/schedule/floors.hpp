@@ -2,7 +2,7 @@
 //
 // Algorithms over floors are composed of flat ones (part.hpp), inside groups and between their representatives: one
 // leader, or every member for its part of the vector. The vector is then cut into as many pieces as the largest group
-// has members. A group's members own them in even, contiguous shares, and run their steps between groups.
+// has members, which own them in even, contiguous shares.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Groups groups_of(std::span<const std::vector<std::int32_t>> levels);
 
 class Floors {
  public:
-  // Borrows the request's groups; without any, every rank is a group. `root` leads its group; the lowest rank leads any
-  // other (root -1: all).
+  // Borrows the request's groups; without any, every rank is a group. `root` leads its group, the lowest rank any other
+  // (root -1: all).
   explicit Floors(const Request& request, int root = -1);
 
   int groups() const { return groups_ != nullptr ? static_cast<int>(groups_->members.size()) : ranks_; }
@@ -32,7 +32,6 @@ class Floors {
   int exchange_rounds() const { return groups_ != nullptr ? groups_->exchange_rounds : 0; }
   int tree_rounds() const { return groups_ != nullptr ? groups_->tree_rounds : 0; }
 
-  // Null: there are none.
   const Groups* inside(int group) const;
 
   int group_of(int rank) const { return groups_ != nullptr ? groups_->group_of[static_cast<std::size_t>(rank)] : rank; }
@@ -43,7 +42,7 @@ class Floors {
   int index(int rank) const;
   int leader(int group) const { return group == root_group_ ? root_ : member(group, 0); }
 
-  // Member i owns pieces [first_piece(group, i), first_piece(group, i + 1)) of largest().
+  // Member i owns the pieces up to the next member's.
   int first_piece(int group, int i) const { return static_cast<int>(std::int64_t{i} * largest() / size(group)); }
   int owner(int group, int piece) const {
     return member(group, static_cast<int>((std::int64_t{piece + 1} * size(group) - 1) / largest()));

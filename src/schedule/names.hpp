@@ -10,7 +10,7 @@ namespace stretto::schedule {
 const char* name(Buffer b) noexcept;
 const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
-const char* name(Lane l) noexcept;  // relative to the application's work
+const char* name(Lane l) noexcept;
 
 // A family by name, also "broadcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;

@@ -1,6 +1,5 @@
-// Composition: a schedule over fewer ranks and blocks becomes part of a larger one. Ranks, blocks, buffers and rounds
-// are renamed. Successive parts are ordered by shared blocks alone; no step waits for the end of a part. Objects made
-// here borrow the floors.
+// Composition: a schedule over fewer ranks and blocks becomes part of a larger one, with other ranks, blocks, buffers
+// and rounds. Successive parts are ordered by shared blocks alone. Objects made here borrow the floors.
 #pragma once
 
 #include <functional>
@@ -10,7 +9,6 @@
 
 namespace stretto::schedule {
 
-// Rank of the whole, by rank of the part.
 using Ranks = std::function<int(int rank)>;
 Ranks members(const Floors& floors, int group);
 Ranks leaders(const Floors& floors);
@@ -32,7 +30,7 @@ struct Part {
 
   int level = 0;
 
-  // This rank's buffers for the part's. Copies within one buffer are left out.
+  // Copies within one buffer are left out.
   Buffer in = Buffer::out;
   Buffer out = Buffer::out;
   Buffer tmp = Buffer::tmp;

@@ -99,7 +99,7 @@ class Program {
   int begin_ = 0, end_ = INT_MAX;
 };
 
-// x modulo p in [0, p), for x in [-p, 2p).
+// For x in [-p, 2p).
 inline int wrap(int x, int p) { return x < 0 ? x + p : (x >= p ? x - p : x); }
 
 // p >= 1

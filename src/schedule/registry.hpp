@@ -9,13 +9,13 @@
 
 namespace stretto::schedule {
 
-// Permutations of ranks that map an algorithm with equally long blocks onto itself, so that a model need not walk every
-// rank. For algorithms over groups they permute groups.
+// Permutations of ranks (over groups: of groups) that map an algorithm with equally long blocks onto itself, so that a
+// model need not walk every rank.
 enum class Symmetry : std::uint8_t {
   none,
   // Adding any number modulo p.
   shift,
-  // But not if groups share links: a round's first message then differs between groups.
+  // But not if groups share links: a round's first message then differs.
   shift_unshared,
   // Exclusive-or with any number, if p is a power of two.
   exclusive_or,
@@ -38,17 +38,14 @@ struct Traits {
 
 struct Algorithm : Traits {
   Collective collective{};
-  std::string_view name;  // "ring"; unique within a collective
+  std::string_view name;
 
   // Tests evaluate this expression: rounds, and bytes that the busiest rank sends ("sent", or "inside" and "between"
-  // groups), receives and combines. "at most": it depends on more than these symbols:
-  //   p ranks, n bytes of the vector, B pieces, q the largest power of two <= p, L = ceil(log2 p),
-  //   t = floor(log2 p) + 1, K = (k-1) ceil(log_k p) with radix k; H groups of D ranks,
-  //   Q the largest power of two <= H, l = ceil(log2 D), h = ceil(log2 H). (+x) is added where p > q or H > Q.
+  // groups), receives and combines, in the symbols of docs/algorithms.md ("Costs").
   std::string_view cost;
 
   // Builds request.rank's schedule; ignores request.collective. Never fails for 1 <= ranks <= most_ranks(collective)
-  // and 0 <= rank, root < ranks. blocks < 1 and radix < 2 mean the algorithm's own choice.
+  // and 0 <= rank, root < ranks. blocks < 1 and radix < 2: the algorithm's choice.
   Schedule (*build)(const Request& request) = nullptr;
 };
 
@@ -56,19 +53,18 @@ struct Algorithm : Traits {
 std::int32_t most_ranks(Collective collective);
 Status check_ranks(Collective collective, std::int32_t ranks);
 
-// True if schedules for these groups (null: every rank alone) combine in rank order.
+// Schedules for these groups (null: every rank alone) combine in rank order.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 
-// In the order of the enumeration; the first algorithm of a collective is its default.
+// In the order of the enumeration; the first of a collective is its default.
 const std::vector<Algorithm>& algorithms();
 
-// Every rank; ignores request.rank.
 std::vector<Schedule> build_all(const Algorithm& algorithm, Request request);
 
-// Null if unknown. The empty name finds the default.
+// The empty name finds the default.
 const Algorithm* find(Collective collective, std::string_view name);
 
-// Serves any size, best for large vectors. `keeps_order`: serves any operation; `rank_by_rank`: for reductions.
+// Serves any size, best for large vectors; with `keeps_order` any operation, with `rank_by_rank` reductions.
 const Algorithm& default_algorithm(Collective collective, bool keeps_order = false, bool rank_by_rank = false);
 
 }  // namespace stretto::schedule

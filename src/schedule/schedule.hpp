@@ -13,18 +13,18 @@
 // moved away first.
 //
 // A step depends on an earlier step exactly when one of the two writes a block that the other reads or writes, or is a
-// signal (names no block) of another level. All other steps may run concurrently. There are no tags: the k-th send of A
-// to B meets the k-th receive at B from A. Both name equal blocks and level, perhaps of different buffers. Sends and
-// receives of one rank on one level never conflict. Steps may be issued in list order, each as soon as its dependencies
-// are complete, without deadlock even when a send ends only with its receive.
+// signal (names no block) of another level. All other steps may run concurrently. The k-th send of A to B meets the
+// k-th receive at B from A; both name equal blocks and level, perhaps of different buffers. Sends and receives of one
+// rank on one level never conflict. Steps may be issued in list order, each as soon as its dependencies are complete,
+// without deadlock even when a send ends only with its receive.
 //
 // All ranks that expect a block bracket its sum alike, up to the order of two operands, so that floating-point sums
 // have the same bits. (Ranks of scan and exscan expect different sums.) Otherwise Schedule::ranks_differ is set, and
 // bits of the operation must not depend on brackets: integers, minimum, maximum, sums of codes.
 //
 // Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
-// and the step at the other end of its message, are in its own lane or an earlier one. A tree's split (Request::split)
-// of S levels from the leaves runs before the work in reductions and gathers, and after it in broadcasts and scatters.
+// and the step at the other end of its message, are in its own lane or an earlier one. docs/overlap.md has the lanes of
+// split trees.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ struct Step {
 
 struct Schedule {
   Collective collective{};
-  std::string algorithm;  // "ring", "binomial", ...
+  std::string algorithm;
   std::int32_t ranks = 1;
   std::int32_t rank = 0;
   std::int32_t root = 0;
@@ -101,8 +101,8 @@ struct Schedule {
   std::vector<Step> steps;
 };
 
-// Groups of close ranks, numbered in the order of their lowest rank, perhaps of unequal size. Members may be grouped in
-// turn, to any depth. Made by groups_of() (floors.hpp).
+// Groups of close ranks, numbered in the order of their lowest rank, perhaps of unequal size, and grouped in turn. Made
+// by groups_of().
 struct Groups {
   std::vector<std::int32_t> group_of;
   std::vector<std::vector<std::int32_t>> members;  // ascending
@@ -112,7 +112,7 @@ struct Groups {
   std::vector<Groups> inside;  // by group: its members' groups, without members if none; empty: no group has any
   // Sides of the groups' torus, row by row, the last dimension changing fastest; empty: unknown.
   std::vector<std::int32_t> torus;
-  // Rounds inside the largest group over all depths, pairwise and along a tree.
+  // Inside the largest group over all depths, pairwise and along a tree.
   std::int32_t exchange_rounds = 0;
   std::int32_t tree_rounds = 0;
 };

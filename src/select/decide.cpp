@@ -23,7 +23,7 @@ constexpr std::size_t often_sampled = std::size_t{256} << 10;        // bytes: a
 constexpr std::size_t longest_raw_at_first = std::size_t{16} << 10;  // bytes: a sample may take as long as the call
 
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
-// raw values, unless it is the node's and a payload is forced with it. Prefix sums have no streams.
+// raw values, unless it is the node's with a forced payload. Prefix sums have no streams.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
   if (c.collective == Collective::barrier || schedule::is_prefix(c.collective) || o.payload == STRETTO_PAYLOAD_RAW)
@@ -46,7 +46,7 @@ payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreement& agr
   return spec;
 }
 
-// Rounding error of each host's raw sum, added up over the hosts.
+// Rounding error of the hosts' raw sums together.
 double roundings_inside(const schedule::Groups& groups) noexcept {
   double n = 0;
   for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
@@ -75,7 +75,7 @@ Terms terms_of(const Decision& d, int ranks, const schedule::Groups& groups) noe
 Selector::Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages)
     : choices_(chooser), splits_(std::move(chooser)), ranks_(ranks), limits_{choices_.eager_limit(), messages} {}
 
-// For arguments that are not fit to choose with, sets only the needs that all ranks have.
+// Unfit arguments set only the needs that all ranks have.
 Decision Selector::decide(const Call& call, Support support) noexcept {
   const FloatEnvironment environment;
   const stretto_options& o = call.settings.options;
@@ -120,16 +120,16 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   return d;
 }
 
-// A sample of a short vector takes as long as its stream. Trials of dense streams go with samples.
+// A sample of a short vector takes as long as its stream. Trials need samples.
 bool Selector::samples_again(const Call& call, std::size_t bytes, Support support, const Shrinks& known) {
   return bytes >= often_sampled || ratios_.is_due(call, bytes) ||
          choices_.choose(call, bytes, {true}, known, support).coding == codec::Coding::dense;
 }
 
 void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* d) {
-  // Started calls run in the node's memory in the order of the calls, but agreements end in any order.
+  // Started calls run in the node's memory in their order, but agreements end in any order.
   if (call.nonblocking && d->needs.values()) support.node = support.streams = false;
-  // Without an exchange a rank does not know that all others lack devices, whose streams are fixed unless forced.
+  // Without an exchange another rank may have a device, whose streams are fixed unless forced.
   const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
   if (forced && d->shrinks.dense <= 0) d->shrinks = usual_ratios;
   Shrinks ratios = d->shrinks;

@@ -1,4 +1,4 @@
-// A call is decided by its arguments alone, and anything left open by the ranks' agreement.
+// Decides a call by its arguments; the ranks' agreement completes the decision.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,23 @@ namespace stretto::select {
 // Ranks with equal calls decide alike.
 class Selector {
  public:
-  // `messages`: see CarrierLimits.
   Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
-  // By the arguments alone, valid or not. Changes no state that must be equal on all ranks, since a rank's arguments
-  // may differ.
+  // By arguments that may be wrong on this rank, so that it changes no state that must be equal on all ranks.
   Decision decide(const Call& call, Support support) noexcept;
 
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
 
-  // On which the ranks of a blocking call agreed, for later calls. 0: they took no sample.
+  // Agreed in a blocking call. 0: it took no sample.
   void remember(const Call& call, const call::Shrinks& ratios, const Decision& decision) noexcept;
 
-  // CodingTrials: of calls whose decision has `trial`.
+  // CodingTrials
   std::uint64_t took(const Call& call) const noexcept;
   void ran(const Call& call, double seconds) noexcept;
   void learn(const Call& call, std::uint64_t nanoseconds) noexcept;
 
-  // Splits::of() for a decided started call with communication cores.
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
   // How streams meet local values in memory of a device.
   void force_codes(payload::Codes codes) noexcept { codes_ = codes; }

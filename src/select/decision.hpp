@@ -47,7 +47,7 @@ struct Rationale {
   Reason reason = Reason::predicted;
   float seconds = 0, mpi = 0;  // predicted, of this choice, and of the MPI's own collective; 0: none
 
-  // The predictions of a short call without a report were skipped.
+  // A short call's predictions were skipped.
   bool lacks_prediction() const noexcept {
     return seconds == 0 && (reason == Reason::predicted || reason == Reason::assumed);
   }
@@ -80,7 +80,7 @@ struct Needs {
   bool counts = false;
   bool range = false;
   bool sample = false;
-  bool check = false;  // comparison of all ranks' calls
+  bool check = false;
   bool values() const noexcept { return counts || range || sample; }
   bool any() const noexcept { return values() || check; }
 };
@@ -92,8 +92,7 @@ struct Bound {
   double rounding = 0;  // the error by additions in the values' own type; infinite: unknown
 };
 
-// decide() sets `choice` and `made` unless the agreement can still change the choice. complete() makes it then, and
-// fills in the rest.
+// decide() sets `choice` and `made` unless the agreement can still change the choice; complete() does the rest.
 struct Decision {
   bool known = true;  // false: out of memory
   Needs needs;

@@ -33,7 +33,7 @@ AdditionRounding adding(stretto_type t) noexcept {
   return {0x1p-53, std::numeric_limits<double>::max()};
 }
 
-// Accumulated rounding of values of at most 1, in units, without the rounding of the result itself.
+// Rounding of sums of values of at most 1, in units, without the result's own.
 double units(const Call& c, const Terms& t) noexcept {
   const auto K = static_cast<double>(t.contributions);
   if (K < 2) return 0;
@@ -50,7 +50,7 @@ double units(const Call& c, const Terms& t) noexcept {
   return mean ? n / K : n;
 }
 
-// Error of a sum, relative to the largest value: units() times the type's unit. Infinite if the estimate is void.
+// Error of a sum, relative to the largest value. Infinite if the estimate is void.
 double unit_of(const Call& c, const Terms& t) noexcept {
   const double n = units(c, t), all = static_cast<double>(t.contributions) * adding(c.type).unit;
   if (n == 0) return 0;
@@ -67,7 +67,7 @@ double largest_added(const Call& c, const Terms& t, double unit) noexcept {
   return adding(c.type).largest / (static_cast<double>(t.contributions) * (1 + unit)) * (1 - 0x1p-50);
 }
 
-// Sums of values with the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
+// Sums of values of the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
 double rounding(const Call& c, const Terms& t, const Agreement& agreed, double eps) noexcept {
   const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
   if (unit == 0 || largest == 0) return 0;
@@ -135,7 +135,7 @@ double error_of(const Call& call, const Terms& terms, const Agreement& agreed, d
 }
 
 // By additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite if they round
-// and `agreed` is null, since the values' magnitude is unknown.
+// values of unknown magnitude.
 static double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept {
   if (!reduces(call.collective) || !is_floating(call.type) || !sums(call) || bounds_sum(call)) return 0;
   if (units(call, terms) == 0) return 0;
@@ -158,7 +158,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, dou
     return Status::ok;
   }
   const double rounded = within ? rounding(call, terms, agreed, 0) : 0;
-  // A difference is reduced by a margin for its own rounding.
+  // A margin for the difference's own rounding.
   const double left = rounded > 0 ? bound * (1 - 0x1p-50) - rounded : bound;
   if (raw ? rounded > bound : !(left > 0)) return refuse(call, terms, agreed, bound, rounded);
   if (raw) return Status::ok;

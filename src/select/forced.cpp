@@ -8,7 +8,6 @@ namespace {
 
 using namespace call;
 
-// Without counts: gatherv, scatterv and alltoallv are checked again when every rank knows them.
 Status check_provider(const Call& call, Provider provider, const Providers& all) {
   const stretto_options& o = call.settings.options;
   const bool node = provider == Provider::node;
@@ -66,7 +65,7 @@ Status check_forced(const Call& call, const Providers& providers, const schedule
 Status check_algorithm(const Call& call, const schedule::Algorithm& a, const schedule::Groups* groups) {
   if (needs_order(call) && !schedule::keeps_order(a, groups))
     return fail(Status::unsupported, "schedule {} does not keep the order that this operation needs", a.name);
-  // Within a relative bound values travel raw if their range is 0.
+  // Within a relative bound a range of 0 makes values travel raw.
   const stretto_options& o = call.settings.options;
   const bool raw = o.bound_kind != STRETTO_BOUND_ABSOLUTE || o.payload == STRETTO_PAYLOAD_RAW;
   if (raw && rank_by_rank(call) && !a.rank_by_rank)

@@ -12,7 +12,7 @@ namespace stretto::select {
 
 bool forces_native(const Call& call) noexcept;
 
-// mpi for "native", or device for device memory; node for "node". Empty for any other schedule, or none.
+// mpi for "native" (device for device memory), node for "node"; empty for others.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
 struct Providers {
@@ -22,11 +22,10 @@ struct Providers {
 };
 
 // A forced schedule must exist, offer the collective, and keep the order of non-commutative operations (with ranks in
-// these groups; null: each rank is a group). A forced provider must exist and serve the call exactly. gatherv, scatterv
-// and alltoallv are checked without counts; complete() checks them again.
+// these groups; null: each rank is a group). A forced provider must serve the call exactly. complete() checks again
+// with counts.
 Status check_forced(const Call& call, const Providers& providers, const schedule::Groups* groups);
 
-// The part of check_forced() about an existing schedule.
 Status check_algorithm(const Call& call, const schedule::Algorithm& algorithm, const schedule::Groups* groups);
 
 }  // namespace stretto::select

@@ -1,4 +1,3 @@
-// What a communicator learns of its calls.
 #pragma once
 
 #include <array>
@@ -12,21 +11,19 @@
 
 namespace stretto::select {
 
-// Of a collective's shape, type and bound. Never 0.
+// Key of shape, type and bound. Never 0.
 std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
 
-// Agreed in blocking calls, by collective, type, bound and length. All ranks call alike, so every rank has equal
-// ratios.
+// Agreed in blocking calls, by collective, type, bound and length: equal on every rank.
 class Ratios {
  public:
   static constexpr std::uint32_t calls_per_sample = 16;
 
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
-  // No call is remembered where this one would be.
   bool has_room(const call::Call& call, std::size_t bytes) const noexcept;
-  // Ratios of 0: the call took no sample. `samples_later`: Decision::samples_later.
+  // Ratios of 0: the call took no sample.
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios, bool samples_later) noexcept;
-  // This call is the first, or calls_per_sample calls after the one whose ratios are known.
+  // The first call, or calls_per_sample after the one whose ratios are known.
   bool is_due(const call::Call& call, std::size_t bytes) const noexcept;
 
   std::uint64_t changes() const noexcept { return changes_; }
@@ -41,26 +38,19 @@ class Ratios {
   std::uint64_t changes_ = 0;
 };
 
-// Autotuner for the coding of streams between hosts. Trials run on the calls themselves where the model takes dense
-// streams: other work on the cores makes these slower than predicted, and hardly delays fixed ones.
-//
-// The first call warms memory up; it takes dense streams only where these are predicted to gain much, since they touch
-// more memory. The next four take fixed and dense streams in turns. Dense ones stay if each of their trials was clearly
-// faster than the fixed one before it; the first that was not ends the trials. So a fixed call that other work delayed
-// decides nothing alone. After some calls the trials are repeated, since other work comes and goes.
-//
-// Ranks keep equal trials: a call's time is that of its slowest rank, on which the next call's agreement agrees. No
-// rank waits for a late one in it, since an agreement came before.
+// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). A dense trial is compared
+// with the fixed one before it, so that a delayed fixed call decides nothing alone. A call's time is that of its
+// slowest rank, on which the next call's agreement agrees: ranks keep equal trials, and none waits for a late one.
 class CodingTrials {
  public:
   static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
   static constexpr double clear_gain = 0.98;  // of the time of fixed streams
 
-  // The coding of a call for which the model takes dense streams, and whether trials have decided it. `warms_up`: the
-  // call is the first, and no trial.
+  // For a call for which the model takes dense streams. *measured: trials have decided. `warms_up`: the first call, no
+  // trial.
   codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept;
 
-  // This rank's nanoseconds of the latest such call that learn() has not had; 0: none.
+  // Nanoseconds on this rank of the latest call that learn() has not had; 0: none.
   std::uint64_t took(const call::Call& call, std::size_t bytes) const noexcept;
   void ran(const call::Call& call, std::size_t bytes, double seconds) noexcept;
 

@@ -16,7 +16,7 @@ using namespace call;
 
 namespace {
 
-// FNV-1a over the counts, to compare the ranks' arrays.
+// FNV-1a, to compare the ranks' arrays.
 std::uint64_t checksum(const std::vector<std::size_t>& v) noexcept {
   std::uint64_t h = 0xcbf29ce484222325u;
   for (std::size_t x : v)

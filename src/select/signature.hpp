@@ -6,8 +6,7 @@
 
 namespace stretto::select {
 
-// The rank's arguments; its own failure, if any, with this thread's message; and the needed values: the range of its
-// input, and how well a sample compresses.
+// The rank's arguments; its own failure, with this thread's message; the range and ratios if needed.
 call::Signature signature_of(const Call& call, const Needs& needs, Status own, int rank, int ranks) noexcept;
 
 }  // namespace stretto::select

@@ -1,5 +1,5 @@
 // A process is in the socket, cache or core that holds all its allowed CPUs; without binding, in an only socket. CPUs
-// that a container may not use are included, so that all containers of a host number alike.
+// that a container may not use are included: all containers of a host number alike.
 #include "topology/locate.hpp"
 
 #include <unistd.h>
@@ -43,8 +43,7 @@ Status describe(Machine* machine) noexcept {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Status::out_of_memory, "no memory to describe this machine");
   machine->reset(raw);
-  // Linux describes the caches. hwloc's x86 discovery would move this thread over all processors, and all ranks of the
-  // host to the last.
+  // hwloc's x86 discovery would move this thread over all processors, and all ranks of the host to the last.
   if (access("/sys/devices/system/cpu/cpu0/cache", F_OK) == 0)
     static_cast<void>(hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 || hwloc_topology_load(raw) != 0)

@@ -1,4 +1,3 @@
-// locate() on any described machine.
 #pragma once
 
 #include <hwloc.h>
@@ -23,7 +22,7 @@ struct Free {
 using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
 using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
 
-// Describes this machine, with CPUs that a container may not use. internal: hwloc cannot.
+// With CPUs that a container may not use. internal: hwloc cannot.
 Status describe(Machine* machine) noexcept;
 
 // `bound`: null if not bound. host is 0.

@@ -1,4 +1,4 @@
-// Places of a communicator's ranks. A Topology is data, equal on every rank, gathered once or made up.
+// Places of a communicator's ranks, equal on every rank.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace stretto::topology {
 
-// The closest thing that two ranks share: the links of a profile.
+// The closest thing that two ranks share: a profile's links.
 enum class Distance : std::uint8_t {
   cache,  // last-level cache
   socket,
@@ -22,8 +22,8 @@ constexpr std::size_t kDistances = 4;
 
 const char* name(Distance d) noexcept;
 
-// Numbers are unique in the job (host), or in the host. -1: unknown, since the process is not bound within one; ranks
-// of a host then count as sharing it.
+// Unique in the job (host), or in the host. -1: unknown, not bound within one; ranks of a host then count as sharing
+// it.
 struct Place {
   std::int32_t host = 0;
   std::int32_t socket = -1;
@@ -48,7 +48,7 @@ class Topology {
   int ranks() const noexcept { return static_cast<int>(places_.size()); }
   int hosts() const noexcept { return static_cast<int>(hosts_.size()); }
   int cores_per_host() const noexcept { return cores_; }
-  // The part of them that a host has for itself: below 1 where hosts of one machine share cores.
+  // Below 1 where hosts of one machine share cores.
   double core_part() const noexcept { return core_part_; }
   void share_cores(double part) noexcept { core_part_ = part; }
   const Place& place(int rank) const noexcept { return places_[static_cast<std::size_t>(rank)]; }
@@ -65,12 +65,12 @@ class Topology {
   bool nested() const noexcept { return levels_.size() > 1; }
 
   // Sides of the hosts' torus, row by row, the last dimension changing fastest; empty: unknown. lay_on_torus:
-  // invalid_argument unless sides are at least 1 and there is a place per host.
+  // invalid_argument unless sides are at least 1, with a place per host.
   const std::vector<std::int32_t>& torus() const noexcept { return torus_; }
   Status lay_on_torus(std::vector<std::int32_t> sides);
 
-  // Uses only these levels: a comma-separated list of l3, numa and socket, in any order; empty: hosts alone.
-  // invalid_argument names an unknown label.
+  // Keeps only these levels: a comma-separated list of l3, numa and socket; empty: hosts alone. invalid_argument names
+  // an unknown one.
   Status take_levels(std::string_view labels);
 
  private:
@@ -85,9 +85,9 @@ class Topology {
   double core_part_ = 1;
 };
 
-// By hwloc and the process's binding, with host 0. Numbers agree between a host's processes, even in different
-// containers: an object's lowest hardware thread. *cores: hardware threads of this host that its processes may use.
-// internal: hwloc cannot describe the machine.
+// By hwloc and the process's binding, with host 0. An object's number is its lowest hardware thread, equal in all
+// containers of a host. *cores: hardware threads that processes of this host may use. internal: hwloc cannot describe
+// the machine.
 Status locate(Place* here, int* cores) noexcept;
 
 }  // namespace stretto::topology

@@ -17,8 +17,8 @@
 
 namespace api_test {
 
-// Calls drawn by `seed`, blocking and started. In some one rank differs: all ranks are told. Between calls each rank tests
-// and waits by a draw of its own.
+// Calls drawn by `seed`, blocking and started. In some one rank differs: all ranks are told. Between calls each rank
+// tests and waits by a draw of its own.
 inline void run_drawn_calls(stretto_comm comm, int rank, int ranks, unsigned seed) {
   struct Started {
     stretto_request request = nullptr;

@@ -7,8 +7,8 @@
 
 namespace api_test {
 
-// By rank. `layout`: ranks of each host in turn ("1,2,3"; further ranks are on the last), or "cyclic:H": rank r is on host
-// r mod H.
+// By rank. `layout`: ranks of each host in turn ("1,2,3"; further ranks are on the last), or "cyclic:H": rank r is on
+// host r mod H.
 inline std::vector<int> placed(const std::string& layout, int ranks) {
   std::vector<int> hosts;
   if (layout.rfind("cyclic:", 0) == 0) {

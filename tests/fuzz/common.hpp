@@ -94,8 +94,8 @@ void of_chosen_type(Blob& blob, const F& f) {
 }
 
 // Values for compressing: the rest of the blob, repeated up to a count that it chooses, so that small inputs have full
-// groups, which the fast kernels need. Some inputs have more than one chunk, unless `most` forbids it. Optionally as a smooth
-// curve through the values.
+// groups, which the fast kernels need. Some inputs have more than one chunk, unless `most` forbids it. Optionally as a
+// smooth curve through the values.
 template <class T>
 std::vector<T> values(Blob& blob, std::size_t most = 70000) {
   std::size_t count = blob.take<std::uint16_t>() % std::min<std::size_t>(3000, most);

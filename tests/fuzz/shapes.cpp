@@ -1,6 +1,7 @@
 // Property: for any values, shape, bound and marks, a shaped stream keeps each value within the bound in exact
-// arithmetic (halves: plus half a unit in their last place) or bit for bit, and marks always so; integers are equal. The
-// stream is valid and within its size bound. Every instruction set writes the same stream and reads the same values.
+// arithmetic (halves: plus half a unit in their last place) or bit for bit, and marks always so; integers are equal.
+// The stream is valid and within its size bound. Every instruction set writes the same stream and reads the same
+// values.
 #include <cmath>
 
 #include "bounds.hpp"

@@ -31,7 +31,7 @@ class Reuse(unittest.TestCase):
                         "-c", f"{self.root}/a.c"], cwd=self.here, check=True)
         return (self.here / "a.o").read_text(encoding="utf-8")
 
-    def test_an_object_of_the_same_command_is_taken_and_follows_the_other_build(self):
+    def test_an_object_of_an_equal_command_is_taken(self):
         self.assertEqual(self.object("-O3 -Werror", "-O3"), "taken")
         self.assertEqual((self.here / "a.d").read_text(encoding="utf-8"), f"a.o: {self.other}/a.o\n")
 

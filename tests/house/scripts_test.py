@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/lib/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
 
+import collections
 import os
 import pathlib
 import platform
@@ -502,7 +503,7 @@ class Checkout(unittest.TestCase):
                                          (1, 1, (77, "skipped: no mounts are permitted here, which a chroot needs\n"))):
             self.assertEqual(self.in_checkout(f"{self.scratch}/checkout", f"export MOUNTS={mounts} SETUP={result}; {script}"), expected)
 
-    def test_without_a_right_to_install_a_chroot_alone_has_a_status_of_its_own(self):
+    def test_a_chroot_without_a_right_to_install_has_a_status(self):
         (bin_ := pathlib.Path(self.scratch, "bin")).mkdir()
         for name, words in (("sudo", 'for last; do :; done; [ "$SUDO_STATUS" = 0 ] && [ "$last" = true ]'), ("id", "echo 1000"), ("apt-get", "exit 0")):
             (bin_ / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
@@ -555,7 +556,7 @@ exit $PIP
         done = subprocess.run([str(self.root / "scripts" / "setup"), "wheel"], env=environment, capture_output=True, text=True, timeout=30, check=False)
         return done.returncode, done.stdout + done.stderr, len(asked.read_text(encoding="utf-8").splitlines())
 
-    def test_the_other_mpi_comes_once_and_again_where_the_environment_is_made_anew(self):
+    def test_the_other_mpi_comes_once_per_environment(self):
         mpich = self.root / ".venv" / "mpi-mpich"
         status, text, asked = self.set_up()
         self.assertEqual((status, asked), (0, 1), text)
@@ -682,6 +683,20 @@ no device
         self.assertEqual(shown.splitlines(), [" 2/3 Test  #2: b ....***Failed    0.01 sec", "the reason", "66% tests passed, 1 tests failed out of 3"])
 
 
+class Folders(unittest.TestCase):
+    CATALOGUES = {"src/schedule/algorithms", "src/codec/avx512"}  # a file each
+    SOURCES = {".c", ".cpp", ".cu", ".cuh", ".f90", ".h", ".hpp", ".py", ".sh"}
+
+    def test_a_folder_holds_at_most_twenty_sources(self):
+        count = collections.Counter()
+        for top in ("apps", "bench", "examples", "filters", "include", "python", "scripts", "src", "tests"):
+            for path in (ROOT / top).rglob("*"):
+                if path.is_file() and (path.suffix in self.SOURCES or top == "scripts"):
+                    count[str(path.parent.relative_to(ROOT))] += 1
+        self.assertGreater(len(count), 80)
+        self.assertEqual({folder: n for folder, n in count.items() if n > 20 and folder not in self.CATALOGUES}, {})
+
+
 class Documents(unittest.TestCase):
     # All pages but gpu.md, format.md and torch.md.
     USERS = ("README.md", *(f"docs/{name}.md" for name in (
@@ -692,6 +707,11 @@ class Documents(unittest.TestCase):
         text = (ROOT / "README.md").read_text(encoding="utf-8")
         self.assertLessEqual(len(text.splitlines()), 75)
         self.assertLessEqual(len(text.split()), 500)
+
+    def test_the_pages_stay_few_and_short(self):
+        pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        self.assertLessEqual(len(pages), 22)
+        self.assertLessEqual(sum(len(page.read_text(encoding="utf-8").split()) for page in pages), 45_000)
 
     def test_users_pages_open_with_a_use_and_have_120_column_lines(self):
         for page in self.USERS:
@@ -733,6 +753,25 @@ class Documents(unittest.TestCase):
                 for name in ("pyproject.toml", "python/pyproject.toml")]
         self.assertEqual(len(told[0]), 5)
         self.assertEqual(*told)
+
+    def test_the_walks_name_known_functions_and_are_short(self):
+        page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (\d+) \|$", page[page.index("### Five walks"):page.index("## The walk of one block")], re.MULTILINE)
+        files = [path for top in ("src", "include", "python") for path in (ROOT / top).rglob("*") if path.suffix in (".cpp", ".hpp", ".h", ".py")]
+        known = {name for path in files for name in re.findall(r"(\w+)\(", path.read_text(encoding="utf-8"))}
+        most = {"blocking, between hosts": 16, "started, between hosts": 16, "preloaded, its first time": 18, "on a device": 24, "of Python, to the C interface": 12}
+        length, seen = {}, set()
+        for walk, functions, number in rows:
+            names = re.findall(r"`([^`]+)`", functions)
+            for name in names:
+                last = re.split(r"::|\.", name)[-1]
+                self.assertTrue(last in known or last.startswith("MPI_"), name)
+            # The walk on a device names where it leaves the blocking one: `run`, `form`, `Operation::start`, `leave_agreed`.
+            length[walk] = len(names) if walk != "on a device" else length["blocking, between hosts"] + len(names) - 5
+            self.assertEqual(length[walk], int(number), walk)
+            self.assertLessEqual(length[walk], most.get(walk, 18), walk)
+            seen.add(walk)
+        self.assertLessEqual(set(most), seen)
 
     def test_the_table_of_floors_is_that_of_the_includes(self):
         uses = runpy.run_path(ROOT / "tests/house/check_floors.py")["USES"]

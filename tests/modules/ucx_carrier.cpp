@@ -119,8 +119,8 @@ class Sign {
 
 constexpr std::size_t length_of_fill = 7001;  // eager
 
-// Sends to rank 0 until a send does not end within 0.05 s (a full socket). Returns the sends that ended; the next, if any,
-// is in flight.
+// Sends to rank 0 until a send does not end within 0.05 s (a full socket). Returns the sends that ended; the next, if
+// any, is in flight.
 std::uint64_t fill(Carrier& c, const std::vector<unsigned char>& message, bool* in_flight) {
   Completion done;
   std::uint64_t sent = 0;

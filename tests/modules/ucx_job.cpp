@@ -9,7 +9,8 @@
 //   hold SECONDS         allreduces for that time
 //   choice               one allreduce; prints its schedule, the profile of the message times, and the predicted time
 //   early                rank 0 broadcasts, frees its communicator and ends; the others come half a second later
-// In the environment SCHEDULE forces the schedule of unchecked allreduces, and RANKS_A_HOST names hosts of so many ranks.
+// In the environment SCHEDULE forces the schedule of unchecked allreduces, and RANKS_A_HOST names hosts of so many
+// ranks.
 #include <unistd.h>
 
 #include <chrono>

@@ -63,7 +63,7 @@ def test_passes_over_parts_are_those_over_each(dtype):
 
 def test_layout_of_a_bucket_takes_exact_values_out_and_back():
     torch = pytest.importorskip("torch")
-    from stretto.torch.layout import Layouts  # noqa: PLC0415
+    from stretto.torch.buckets import Layouts  # noqa: PLC0415
 
     class Bucket:
         shapes = (30, 3000, 20, 40, 2500, 2600, 10)
@@ -161,7 +161,7 @@ def test_blocking_calls_of_a_hook_take_no_pass_for_rounding():
 
 def test_choice_of_a_bucket_is_kept_and_asked_again():
     pytest.importorskip("torch")
-    from stretto.torch.choices import ASKED, PERIOD, Choices  # noqa: PLC0415
+    from stretto.torch.buckets import ASKED, PERIOD, Choices  # noqa: PLC0415
 
     class Chosen:
         algorithm, payload, coding = "ring", "fused", "fixed"
@@ -186,7 +186,7 @@ def test_choice_of_a_bucket_is_kept_and_asked_again():
 
 def test_raw_calls_are_asked_each_time_under_a_bound_of_the_result():
     pytest.importorskip("torch")
-    from stretto.torch.choices import ASKED, Choices  # noqa: PLC0415
+    from stretto.torch.buckets import ASKED, Choices  # noqa: PLC0415
 
     class Raw:
         algorithm, payload, coding = "ring", "raw", ""

@@ -29,7 +29,8 @@ struct Vectors {
 
   Vectors(int ranks, std::size_t largest)
       : in(largest / sizeof(float) + static_cast<std::size_t>(ranks)), out(in.size()) {}
-  // One function, so that the time that is subtracted is that of the loop that ran: two copies of it may differ twofold.
+  // One function, so that the time that is subtracted is that of the loop that ran: two copies of it may differ
+  // twofold.
   [[gnu::noinline]] void rewrite(std::size_t bytes) {
     value += 1;
     std::fill_n(in.begin(), bytes / sizeof(float), value);
@@ -41,8 +42,8 @@ constexpr int kRepeats = 2;  // of series in doubt; the fastest counts
 
 // Samples of a collective's time. A sample is a batch of `batch_` calls after a barrier, with inputs rewritten before
 // each, and a moving root, as in IMB, so that no rank runs ahead. Its value is the slowest rank's time per call, less
-// that of rewriting. The result is the median over all passes. Short vectors between hosts have pauses, in which a shaped
-// port's burst comes back, so that they are measured as calls that come one by one (Messages::short_calls).
+// that of rewriting. The result is the median over all passes. Short vectors between hosts have pauses, in which a
+// shaped port's burst comes back, so that they are measured as calls that come one by one (Messages::short_calls).
 class Series {
  public:
   Series(const Ranks& ranks, Vectors& vectors, Provider& provider, Collective collective, std::size_t bytes)

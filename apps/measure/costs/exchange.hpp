@@ -31,9 +31,9 @@ class PingPong {
   // Rotated buffers with both ranks sending at once: the time until both have sent and received.
   Timing both_ways(std::size_t bytes, const Budget& budget);
 
-  // Time of one of `count` messages in a row, from the first rank alone or each way at once. Half a round trip hides the
-  // rate of a network that lets short bursts pass at full speed, as shaped ports and clouds do: a direction is idle half
-  // of the time.
+  // Time of one of `count` messages in a row, from the first rank alone or each way at once. Half a round trip hides
+  // the rate of a network that lets short bursts pass at full speed, as shaped ports and clouds do: a direction is idle
+  // half of the time.
   Timing stream(std::size_t bytes, int count, bool each_way, const Budget& budget);
 
  private:

@@ -29,7 +29,8 @@ void pingpong(const Job& job);
 // at full rate.
 void links(const Job& job);
 
-// compress, decompress, add, fused of fixed and of dense streams: by type, size and ratio, on one core alone and on all cores at once.
+// compress, decompress, add, fused of fixed and of dense streams: by type, size and ratio, on one core alone and on all
+// cores at once.
 void codec(const Job& job);
 
 // raw + raw and memcpy, on one core alone and on all cores at once.

@@ -154,8 +154,8 @@ void streams(const Job& job, const Pair& pair, const std::vector<std::size_t>& s
 }
 
 // Concurrency of both directions: the time of a message each way, against one way. Between hosts messages are in a row,
-// and short, since an MPI sends those of a rendezvous by turns. Each way at once, a message waits for the one that came;
-// so one way takes half a round trip where that is longer.
+// and short, since an MPI sends those of a rendezvous by turns. Each way at once, a message waits for the one that
+// came; so one way takes half a round trip where that is longer.
 void duplex(const Job& job, const Pair& pair) {
   const bool between = pair.placement.distance == topology::Distance::network;
   const std::size_t bytes = between ? std::size_t{32} << 10 : std::size_t{1} << 20;

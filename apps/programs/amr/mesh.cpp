@@ -227,7 +227,8 @@ Mesh::Cuts Mesh::cuts_for(std::int64_t successors) const {
   return cuts;
 }
 
-// Marks of all leaves, such that neighbours differ by at most one level afterwards, and families become one block whole.
+// Marks of all leaves, such that neighbours differ by at most one level afterwards, and families become one block
+// whole.
 void Mesh::mark(const Sphere& sphere) {
   marks_.assign(static_cast<std::size_t>(tree_.count()), INT8_MIN);
   for (int i = first(); i < last(); ++i) {

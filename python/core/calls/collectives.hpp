@@ -38,8 +38,8 @@ struct Call {
   // of blocks differs from the number of ranks.
   void check_buffers(int rank, int size) const;
 
-  // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's stream, and one that is
-  // started waits for what is on that stream now.
+  // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's
+  // stream, and one that is started waits for what is on that stream now.
   stretto_status run(stretto_comm comm, const stretto_options* options, stretto_request* request) const noexcept;
 
  private:

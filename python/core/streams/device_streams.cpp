@@ -1,4 +1,5 @@
-// The codec on memory of a device. The caller gives all memory of the device; a call returns when its result is there, and raises what became of it.
+// The codec on memory of a device. The caller gives all memory of the device; a call returns when its result is there,
+// and raises what became of it.
 #include <nanobind/nanobind.h>
 
 #include <cstdint>

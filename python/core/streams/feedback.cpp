@@ -1,5 +1,5 @@
-// Passes over a rank's own values beside a collective: error feedback, sums of squares, and bfloat16 on the wire. Memory
-// is given by its address; the caller keeps it alive.
+// Passes over a rank's own values beside a collective: error feedback, sums of squares, and bfloat16 on the wire.
+// Memory is given by its address; the caller keeps it alive.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>

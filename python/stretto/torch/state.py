@@ -16,11 +16,10 @@ from stretto.api import ranks
 from stretto.api.feedback import check_payload
 from stretto.errors import ArgumentError, StrettoError, UnsupportedError
 from stretto.torch.bounds import Bound, check_keywords, check_wire
-from stretto.torch.choices import Choices
+from stretto.torch.buckets import Choices, Layouts
 from stretto.torch.feedback import Residuals
 from stretto.torch.group import GRACE, communicators, next_place, timeout_of
 from stretto.torch.lane import Lane
-from stretto.torch.layout import Layouts
 
 _numbers = itertools.count()
 HINT = "is the hook registered on all ranks, with equal States, for all models in one order?"

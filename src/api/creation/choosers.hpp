@@ -23,7 +23,6 @@ class Choosers {
     return all;
   }
 
-  // The model kept under this key, else one made of the other arguments. Throws std::bad_alloc.
   std::shared_ptr<select::SharedChooser> of(const std::string& key, model::Profile profile, topology::Topology topology,
                                             std::string messages) {
     const std::lock_guard lock(mutex_);

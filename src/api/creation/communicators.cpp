@@ -1,4 +1,3 @@
-// Also creates communicators over threads.
 #include "api/comm_cores.hpp"
 #include "api/communicator.hpp"
 
@@ -36,8 +35,8 @@ struct Parts {
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 };
 
-// The threads of a creation meet on arrival, and again when each has made its communicator or failed. They leave with
-// the same status. Meeting takes no memory, so that a thread without can report it.
+// The threads of a creation meet on arrival, and again when each has made its communicator or failed, and leave with
+// one status. Takes no memory, so that a thread without can report it.
 struct Meeting {
   explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
   std::vector<char> taken;
@@ -110,7 +109,6 @@ class Participation {
     lock_.unlock();
   }
 
-  // Waits until all have made theirs or failed.
   void finish(Status made) {
     lock_.lock();
     if (made != Status::ok) at_->refuse(made);
@@ -125,7 +123,6 @@ class Participation {
   Status told() const noexcept { return fail(at_->status, std::string_view(at_->why.data())); }
 
  private:
-  // Closes the meeting to further ranks.
   void end(Meeting& m) {
     if (m.over) return;
     if (m.status == Status::ok)

@@ -39,7 +39,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   return n == Status::ok ? s : n;
 }
 
-// A rank may fail alone, with its status: all parts whose release others take part in are the caller's.
+// A rank may fail alone: all parts whose release others take part in are the caller's.
 struct Parts {
   Carriers carriers;
   std::unique_ptr<backend::Backend> native;
@@ -55,7 +55,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
   std::vector<Introduction> all;
   bool several_hosts = false;
   Status met = meet(t, carrier, &c, &native, &chooser, &all, &several_hosts);
-  // All ranks go on to meet in the node's memory, or none does. On several hosts that follows later, and create() agrees.
+  // All ranks go on to meet in the node's memory, or none. On several hosts create() agrees on it later.
   if (!several_hosts) met = node::agree(t, met);
   if (met != Status::ok) return met;
   const topology::Topology& topology = chooser->chooser.topology();
@@ -87,7 +87,7 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   if (s != Status::ok) return s;
   std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;
-  static_cast<void>(attempt([&] {  // diagnoses do without it
+  static_cast<void>(attempt([&] {
     if (made->backends.node) ended = made->backends.node->ended();
     if (made->backends.nodes) ended = made->backends.nodes->ended();
   }));

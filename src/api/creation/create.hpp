@@ -1,4 +1,3 @@
-// Makes a communicator over a transport.
 #pragma once
 
 #include <memory>
@@ -10,9 +9,8 @@
 
 namespace stretto::api {
 
-// Collective over the transport's ranks: finds the machine, and whether the ranks share a host's memory. All ranks get
-// a communicator, or none does. A null `comm` on one rank fails with invalid_argument on all. `carrier`: the carrier of the
-// transport's messages, whose figures predictions take.
+// Collective. All ranks get a communicator, or none does. A null `comm` on one rank fails with invalid_argument on all.
+// `carrier`: of the transport's messages, for predictions.
 Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept;
 
 }  // namespace stretto::api

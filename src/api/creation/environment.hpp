@@ -1,4 +1,3 @@
-// For ranks that meet in a store (include/stretto/stretto_store.h).
 #pragma once
 
 #include <memory>
@@ -8,11 +7,11 @@
 
 namespace stretto::api {
 
-// From STRETTO_RANK and STRETTO_SIZE, or the variables of torchrun, an MPI's launcher, PMI or Slurm. invalid_argument
-// names the variable that is missing or is no number.
+// From STRETTO_RANK and STRETTO_SIZE, torchrun, an MPI's launcher, PMI or Slurm. invalid_argument names a variable that
+// is missing or no number.
 Status read_rank(int* rank, int* ranks) noexcept;
 
-// invalid_argument: STRETTO_STORE names none, or one that cannot be used.
+// invalid_argument: STRETTO_STORE is not set, or unusable.
 Status open_job_store(std::unique_ptr<carrier::Store>* store) noexcept;
 
 }  // namespace stretto::api

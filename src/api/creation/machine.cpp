@@ -33,14 +33,13 @@
 namespace stretto::api {
 namespace {
 
-// Facts of the transport's messages, which rank 0 finds for all: to ask an MPI takes milliseconds.
+// Facts of the transport's messages, which rank 0 finds for all: an MPI takes milliseconds to answer.
 struct MessageFacts {
   std::uint64_t eager_limit = 0;
   bool yields = false;  // looks for messages give the core away
   bool known = false;
 };
 
-// One rank's entry: what tells its host from others, and where on it it is.
 struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
@@ -50,12 +49,12 @@ struct Here {
   std::int32_t codec_threads = 1;  // that this process asks for, and has CPUs for
   NetworkSpeed network;            // as this process probed it before
   model::CodecProbe codec, dense;  // as this process measured its core before
-  bool messages = false;           // whether it has any to probe it with
-  bool probed = false;             // whether it measured its core
+  bool messages = false;
+  bool probed = false;
   Introduction introduction;
-  // Of profiles: that of earlier communicators, and on rank 0 the one to take now. 0: none.
+  // Hashes of profiles: earlier communicators', and on rank 0 the one to take now. 0: none.
   std::uint64_t profile = 0, taken = 0;
-  bool named = false;  // the user named the profile
+  bool named = false;
   MessageFacts facts;
 };
 
@@ -86,8 +85,7 @@ std::array<char, 40> boot_of_machine() {
   return boot;
 }
 
-// Discovery of the machine takes milliseconds, and a process does not move between hosts, so it runs once. If it fails, only the
-// host is known.
+// Takes milliseconds, and a process does not move between hosts, so it runs once. If it fails, only the host is known.
 Here look() {
   static const Here once = [] {
     Here h;
@@ -108,10 +106,10 @@ Here look() {
   return once;
 }
 
-// The part of its cores that a host has for itself: containers and namespaces of one machine may count the same cores.
+// The part of its cores that a host has for itself: containers of one machine may count the same cores.
 double core_part(const std::vector<Here>& all) {
   struct Machine {
-    std::map<std::string_view, int> hosts;  // with their cores
+    std::map<std::string_view, int> hosts;
     int cores = 0;
   };
   std::map<std::string_view, Machine> machines;
@@ -130,7 +128,7 @@ double core_part(const std::vector<Here>& all) {
   return part;
 }
 
-// Threads that every rank has for the codec: as many as all ask for, and no more than its share of its host's cores.
+// Codec threads of every rank: as many as all ask for, and no more than its share of its host's cores.
 int codec_threads_of(const std::vector<Here>& all, const topology::Topology& topology) {
   std::int32_t threads = all.front().codec_threads;
   for (const Here& h : all) threads = std::min(threads, h.codec_threads);
@@ -156,7 +154,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// The text and the facts of rank 0 on all ranks; where it has a failure to tell, its message is the text.
+// The text and the facts of rank 0 on all ranks; if it failed, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
              MessageFacts* facts) noexcept {
   std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
@@ -175,7 +173,7 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return std::max<std::uint64_t>(h, 1);
 }
 
-// The profile and the facts that this process last shared: communicators of ranks that all have them exchange neither.
+// The profile and the facts that this process last shared: ranks that all have them exchange neither.
 struct Shared {
   std::string text;
   std::uint64_t hash = 0;               // of the text; 0: there is none
@@ -184,10 +182,9 @@ struct Shared {
   const MessageFacts& of(model::Carrier carrier) const noexcept { return facts.at(static_cast<std::size_t>(carrier)); }
 };
 
-// Threads may make communicators at the same time: each goes by the snapshot whose hash it announced.
+// Threads may make communicators concurrently: each uses the snapshot whose hash it announced.
 class KeptShared {
  public:
-  // Throws std::bad_alloc, also on its first use.
   static KeptShared& here() {
     static KeptShared& all = *new KeptShared;  // threads may make communicators while the process ends
     return all;
@@ -218,13 +215,13 @@ Status profile_here(const backend::Transport& transport, std::string* text) noex
                  [&]() -> Status { return model::find_text(host_name(), transport.name(), text); });
 }
 
-// True if no profile has network times for these messages. A user who names the built-in profile gets its own times.
+// No profile has network times for these messages. A user who names the built-in profile gets its own times.
 bool lacks_network(const model::Profile& profile, const std::string& messages, bool named) {
   const std::string& built_in = model::built_in().name;
   return profile.network_of == built_in || (messages == built_in && !named);
 }
 
-// Puts the network's times into the profile, from an earlier probe of all ranks' processes or from one now. Collective.
+// Puts the network's times into the profile, from an earlier probe of all ranks' processes or a new one. Collective.
 Status take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                     carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
   NetworkSpeed speed = all.front().network;
@@ -262,8 +259,8 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
           std::max(a.fused, b.fused)};
 }
 
-// Scales the built-in profile's costs of the codec, which are another processor's, to the slowest rank's. Collective.
-// `before`: this rank's status until now.
+// Scales the built-in profile's codec costs to the slowest rank's processor. Collective. `before`: this rank's status
+// until now.
 Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
   const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
   std::vector<Probes> probes;
@@ -284,7 +281,7 @@ Status take_codec(backend::Transport& transport, const std::vector<Here>& all, S
   return Status::ok;
 }
 
-// STRETTO_CODEC_THREADS, at most the CPUs that this process may use; 1 where it is not set.
+// STRETTO_CODEC_THREADS (1 if not set), at most the CPUs that this process may use.
 Status asked_codec_threads(std::int32_t* threads) noexcept {
   constexpr const char* variable = "STRETTO_CODEC_THREADS";
   *threads = 1;
@@ -339,14 +336,13 @@ Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introd
   });
 }
 
-// Rank 0 reads the text as all others do: all ranks then hold the same to the last bit.
+// Rank 0 reads the text, too: all ranks then hold equal bits.
 Status read_profile(const std::string& text, const std::vector<Here>& all, model::Carrier carrier,
                     model::Profile* profile, topology::Topology* topology, std::string* of_messages) noexcept {
   return guarded("for the machine's profile", [&]() -> Status {
     if (const Status s = model::parse_cached(text, profile); s != Status::ok) return s;
     *profile = model::over(carrier, std::move(*profile), of_messages);
     if (const Status s = topology_of(all, topology); s != Status::ok) return s;
-    // A profile that the user names says what hosts are. Commands then answer as programs choose.
     if (!all.front().named) topology->share_cores(core_part(all));
     return Status::ok;
   });
@@ -363,7 +359,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     std::shared_ptr<const Shared> before;
     Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions, &before));
     if (s != Status::ok) return s;
-    // Until the ranks have told each other what they know, a rank that fails goes on.
+    // A failed rank goes on until the ranks have exchanged what they know.
     std::string given, received;
     own.network = known_speed(carrier);
     own.messages = messages != nullptr;
@@ -397,7 +393,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     topology::Topology topology;
     std::string of_messages;
     if (s == Status::ok) s = read_profile(text, all, carrier, &profile, &topology, &of_messages);
-    // Probes between hosts are collective. Without any, the caller's next agreement tells a failure.
+    // Probes between hosts are collective. Without any, the caller's next agreement reports a failure.
     const bool probed_before = every([](const Here& h) { return h.probed && h.network.known(); });
     if (between && !probed_before) s = node::agree(transport, s);
     if (s != Status::ok) return s;
@@ -406,7 +402,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     if (between && profile.name == model::built_in().name && !first.named) s = take_codec(transport, all, s, &profile);
     if (s != Status::ok) return s;
     profile.codec_threads = codec_threads_of(all, topology);
-    profile.mpi = transport.name();  // of this communicator, whoever measured
+    profile.mpi = transport.name();
     profile.eager_limit = static_cast<std::size_t>(facts.eager_limit);
     const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));

@@ -1,4 +1,3 @@
-// Collects the model's facts about the machine below a transport.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@
 
 namespace stretto::api {
 
-// Collective. Finds where all ranks are, and takes the profile that rank 0 finds, for messages over `carrier`, so that
-// all ranks choose alike. If the user named a profile that cannot be read, every rank fails. Where no profile has
-// times of the network, it is probed with `messages`, which are null on a rank that could make none. *all: of each rank.
-// *several_hosts is true on all ranks or on none. If it is, one rank alone may fail, and the caller tells the others.
+// Collective. Finds where all ranks are, and takes rank 0's profile, for messages over `carrier`. Every rank fails if
+// the user named a profile that cannot be read. If no profile has times of the network, probes it with `messages`, null
+// on a rank that could make none. *all: by rank. *several_hosts is equal on all ranks. If it is true, one rank alone
+// may fail, and the caller tells the others.
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* all,
                     bool* several_hosts) noexcept;
 
-// This rank's host as find_machine() tells hosts apart, hashed alike in every process.
+// This rank's host, as find_machine() tells hosts apart; equal in every process.
 std::uint64_t host_hash() noexcept;
 
 }  // namespace stretto::api

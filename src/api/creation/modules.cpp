@@ -17,7 +17,6 @@ namespace {
 
 constexpr Purpose loading = "to load a module";
 
-// Throws std::bad_alloc.
 std::string directory() {
   if (const char* given = secure_getenv("STRETTO_MODULES"); given && *given) return given;
   Dl_info here;
@@ -27,7 +26,7 @@ std::string directory() {
   return (end == file.npos ? std::string(".") : std::string(file.substr(0, end))) + "/stretto";
 }
 
-// The version is the table's first member in every version; other members are read only from our own.
+// The version is the first member in every version; other members are read only from our own.
 Status compare(const std::string& file, const backend::Module* found) {
   if (!found) return fail(Status::unsupported, "{} is no module of stretto", file);
   if (std::strcmp(found->version, STRETTO_VERSION) != 0)
@@ -90,14 +89,13 @@ void* find_function() {
   return nullptr;
 }
 
-// The MPI's library, visible to everything that is loaded later; null: no MPI. If only one library was loaded to see it
-// (a Python extension), modules would not.
+// The MPI's library, made visible to modules even if only a Python extension had loaded it; null: no MPI.
 void* find_library() {
   void* const function = find_function();
   Dl_info file;
   if (!function || dladdr(function, &file) == 0) return function ? dlopen(nullptr, RTLD_NOW) : nullptr;
   void* const library = dlopen(file.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-  return library ? library : dlopen(nullptr, RTLD_NOW);  // in the program itself
+  return library ? library : dlopen(nullptr, RTLD_NOW);
 }
 
 stretto_mpi abi_of(void* library, std::string_view version) {

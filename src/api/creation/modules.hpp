@@ -1,4 +1,3 @@
-// Modules lie beside the library (src/modules).
 #pragma once
 
 #include <string>
@@ -9,11 +8,10 @@
 
 namespace stretto::api {
 
-// Loads libstretto_NAME.so for good, from the directory in STRETTO_MODULES, or from stretto/ beside this library.
-// unsupported: there is none, or it is of another version of stretto.
+// Loads libstretto_NAME.so for good, from STRETTO_MODULES, or from stretto/ beside this library. unsupported: there is
+// none of this version of stretto.
 Status find_module(const std::string& name, const backend::Module** module) noexcept;
 
-// The MPI in this process, linked, or loaded by another library.
 struct LoadedMpi {
   std::string version;                   // the first line of MPI_Get_library_version
   stretto_mpi abi = STRETTO_MPI_LOADED;  // its binary interface; LOADED: none that stretto knows

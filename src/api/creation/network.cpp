@@ -28,7 +28,7 @@ constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose
 struct KnownSpeed {
   std::atomic<double> latency, byte, short_byte, core_message, core_byte;
 };
-std::array<KnownSpeed, 2> known;  // of this process, by carrier
+std::array<KnownSpeed, 2> known;
 
 // About 20 microseconds.
 void work() noexcept {
@@ -93,7 +93,7 @@ double median(std::span<double> all) noexcept {
 }
 
 // *took: seconds by which pairs of messages lengthen turns of work and a look, each pair but the first. The kernel's
-// work for messages is in no thread's time, so that the clock counts, and `turn` seconds without messages.
+// work is in no thread's time: the clock counts, less `turn` seconds of turns without messages.
 template <std::size_t N>
 Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes,
                         std::array<double, N>* took) noexcept {
@@ -123,7 +123,6 @@ Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* ou
   return Status::ok;
 }
 
-// One round of messages.
 Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, MessageTimes* times) noexcept {
   std::byte *out = memory, *in = memory + long_bytes;
   std::array<double, each> brief{}, medium{}, whole{};

@@ -1,5 +1,5 @@
-// Probes the network while a communicator is made: a few messages between hosts tell its latency and its rate.
-// `stretto tune` measures both more precisely.
+// Probes latency and rate of the network while a communicator is made, with a few messages between hosts. `stretto
+// tune` measures both more precisely.
 #pragma once
 
 #include <algorithm>
@@ -19,30 +19,27 @@ struct NetworkSpeed {
   double latency = 0;     // seconds
   double byte = 0;        // seconds
   double short_byte = 0;  // seconds, in messages of a few KiB: less where a shaped port passes these in its burst
-  // Of a core at either end: it passes bytes through the kernel, and serves interrupts.
+  // Time of a core at either end: the kernel's work, and interrupts.
   double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }
   bool has_bursts() const noexcept { return 2 * short_byte < byte; }
 };
 
-// From this process' latest probe over `carrier`, if any.
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
 // The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time: 1.8 MiB a host, and up to three times as much where other work disturbs the messages. *speed is that of the
-// slowest host, and the mean of the core's times, the same on all ranks. Collective; all ranks get the same status.
-// timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition: several
-// hosts.
+// time. *speed, equal on all ranks, is the slowest host's, with the mean core times. Collective; all ranks get the same
+// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
+// several hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
-// The fastest of a host's messages of a few bytes, of `some` and of `many`. The others wait behind the other direction or
-// for a core, and take twice as long and more. After a pause a message may pass a shaped link faster than its rate, so
-// that the slowest host's speed is the network's.
+// The fastest of a host's messages of a few bytes, of `some` and of `many`: others wait behind the other direction or
+// for a core. After a pause a message may pass a shaped link too fast, so that the slowest host's speed is the
+// network's.
 class MessageTimes {
  public:
-  // Seconds of a round of messages.
   void take(std::span<const double> brief, std::span<const double> medium, std::span<const double> whole) noexcept {
     for (const double t : brief) brief_ = std::min(brief_, t);
     for (const double t : medium) medium_ = std::min(medium_, t);
@@ -52,7 +49,7 @@ class MessageTimes {
     }
   }
 
-  // Two long messages took nearly equally long, so that neither was disturbed; else another round is worth its time.
+  // Two long messages took nearly equally long: neither was disturbed.
   bool settled() const noexcept { return second_ <= 1.25 * least_; }
 
   // Precondition: a round was taken.
@@ -68,8 +65,8 @@ class MessageTimes {
   double brief_ = never, medium_ = never, least_ = never, second_ = never;
 };
 
-// Core times of a message and of its bytes, from those of pairs of messages, of which one is sent and one is received.
-// The least of each counts: others are interrupted. Precondition: neither is empty.
+// Core times of a message and of its bytes, from pairs of messages, one sent and one received. The least of each
+// counts. Precondition: neither is empty.
 inline void set_core_times(std::span<const double> brief, std::span<const double> whole, std::size_t bytes,
                            NetworkSpeed* speed) noexcept {
   const double short_pair = std::max(*std::min_element(brief.begin(), brief.end()), 0.0);
@@ -78,7 +75,7 @@ inline void set_core_times(std::span<const double> brief, std::span<const double
   speed->core_byte = std::max(long_pair - short_pair, 0.0) / 2 / static_cast<double>(bytes);
 }
 
-// The slower of two; not known where one of them is not.
+// The slower of two; unknown if one is.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api

@@ -45,7 +45,7 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   return o;
 }
 
-// Why not, the same on every rank; empty: they may try.
+// Why not, equal on every rank; empty: they may try.
 std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
   if (topology.hosts() == topology.ranks() && topology.hosts() > 1)
     return fmt::format("the ranks are on {} hosts, one on each", topology.hosts());
@@ -58,7 +58,6 @@ std::string objection(const std::vector<Introduction>& all, const topology::Topo
   return {};
 }
 
-// The ranks of this rank's host.
 topology::Topology host_of(const topology::Topology& topology, int rank) {
   std::vector<topology::Place> places;
   for (const std::int32_t r : topology.ranks_of(topology.host_of(rank))) places.push_back(topology.place(r));
@@ -67,7 +66,8 @@ topology::Topology host_of(const topology::Topology& topology, int rank) {
 
 constexpr Purpose sharing = "for the collectives of a host";
 
-// Gets rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: the setting does not fit the machine.
+// Rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: it does not fit the
+// machine.
 Status ask_hierarchies(backend::Transport& transport, const topology::Topology& topology,
                        std::optional<node::Hierarchies>* hierarchies) noexcept {
   const char* given = secure_getenv("STRETTO_HIERARCHY");
@@ -84,13 +84,13 @@ Status ask_hierarchies(backend::Transport& transport, const topology::Topology& 
   return s != Status::ok ? s : found;
 }
 
-// Collective. After each step that may fail on one rank alone the ranks agree, so that all go on or none does.
+// Collective. The ranks agree after each step that may fail on one rank alone.
 Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
             node::Hierarchies hierarchies, std::unique_ptr<node::Collectives>* made) noexcept {
   std::optional<stretto::node::Options> options;
   Status s = guarded(sharing, [&] { options = options_for(topology, profile, std::move(hierarchies), transport); });
   if (s = node::agree(transport, s); s != Status::ok) return s;
-  // Peers map an arena when they meet, so it is there by then: buffers that are asked for later are seen too.
+  // Peers map an arena when they meet, so it must exist by then.
   if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
   s = node::Collectives::create(transport, *options, made);
   return node::agree(transport, s);
@@ -145,7 +145,7 @@ backend::MakeHost later_node(backend::Transport& transport, const std::vector<In
              node::Exchange& among, std::unique_ptr<node::Collectives>* made) {
     node::Options own = options;
     own.group.numbers = numbers;
-    if (void* first = node::arena::allocate(1, node::kLine)) node::arena::release(first);  // as in meet()
+    if (void* first = node::arena::allocate(1, node::kLine)) node::arena::release(first);
     return node::Collectives::create(among, own, made);
   };
 }

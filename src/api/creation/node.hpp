@@ -1,4 +1,3 @@
-// Finds out if the ranks of each host share its memory, and makes their collectives there.
 #pragma once
 
 #include <array>
@@ -15,27 +14,24 @@
 
 namespace stretto::api {
 
-// What a rank tells all others. Hosts may bear the same name, and one of several names (of containers) may have one memory: the
-// kernel's number tells.
+// Hosts may have equal names, and one memory several names (containers): the kernel's number tells them apart.
 struct Introduction {
   std::array<char, 40> boot{};
   bool wanted = true;  // not STRETTO_NODE=0
 };
 
-// Throws std::bad_alloc.
 Introduction introduce();
 
-// For ranks on one host; collective. Null, with the reason in *why: its memory cannot be shared, or STRETTO_NODE=0 on any
-// rank. invalid_argument, on all ranks: STRETTO_HIERARCHY cannot be read (rank 0's counts). Waits let the transport
-// progress, which outlives the result. `all`: of each rank. `profile`, the same on all ranks, says where the collectives
-// change protocols.
+// For ranks on one host; collective. Null, with the reason in *why: its memory cannot be shared, or STRETTO_NODE=0 on
+// any rank. invalid_argument, on all ranks: rank 0's STRETTO_HIERARCHY cannot be read. Waits let the transport
+// progress, which outlives the result. `profile`, equal on all ranks, says where the collectives change protocols.
 Status find_node(backend::Transport& transport, const std::vector<Introduction>& all,
                  const topology::Topology& topology, const model::Profile& profile, std::string* why,
                  std::unique_ptr<node::Collectives>* node) noexcept;
 
-// For ranks on several hosts, without a message: makes the memory of this rank's host when it is called. Empty, with the
-// reason in *why, on all ranks: every rank is on a host of its own, or STRETTO_NODE=0 on any rank. The transport outlives the
-// result. Throws std::bad_alloc.
+// For ranks on several hosts, without a message: makes the memory of this rank's host when it is called. Empty, with
+// the reason in *why, on all ranks: every rank is on a host of its own, or STRETTO_NODE=0 on any rank. The transport
+// outlives the result.
 backend::MakeHost later_node(backend::Transport& transport, const std::vector<Introduction>& all,
                              const topology::Topology& topology, const model::Profile& profile, std::string* why);
 

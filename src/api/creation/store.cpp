@@ -19,7 +19,6 @@ using call::to_c;
 
 namespace {
 
-// The caller's functions as a store.
 class CallersStore final : public carrier::Store {
  public:
   explicit CallersStore(const stretto_store& store) noexcept : store_(store) {}

@@ -1,4 +1,3 @@
-// Arguments are checked here, the plugin does the rest.
 #include "stretto/stretto_cuda.h"
 
 #include <cmath>
@@ -57,7 +56,7 @@ class PluginCall {
   cuda::Arguments& arguments() { return arguments_; }
   std::size_t value_bytes() const { return codec::size_of(static_cast<codec::Type>(arguments_.type)); }
 
-  // The device can use the pointer, at a multiple of `alignment`; NULL passes unless `needed`.
+  // The device can use the pointer, a multiple of `alignment`; NULL passes unless `needed`.
   template <class T>
   T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
     if (status_ != Status::ok || (!p && !needed)) return p;

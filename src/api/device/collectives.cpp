@@ -15,7 +15,7 @@ stretto_status run(stretto_comm comm, const stretto_options* options, const stre
   return to_c(run_anew(comm, options, record, nullptr, false, stream));
 }
 
-// Locks the communicator and gives its device, made on the current one if `make`. Null: it has none.
+// Locks the communicator and gives its device, made if `make`; null: none.
 Status device_of(stretto_comm comm, bool make, Guard* guard, device::Device** found) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return s;
   *guard = comm->guard();

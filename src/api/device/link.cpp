@@ -102,7 +102,6 @@ class LinkMaker {
   }
 
  private:
-  // The facts of all ranks, and the id that rank 0 has made.
   Status begin(std::uint64_t* all) {
     const std::optional<payload::Codes> codes = asked_codes();
     std::uint64_t own = codes ? wanted() : wanted() | unknown_codes;

@@ -1,4 +1,3 @@
-// For calls whose ranks all have their buffers on devices.
 #pragma once
 
 #include <memory>
@@ -28,11 +27,10 @@ struct DeviceLink {
   }
 };
 
-// Collective, at one place among the runs of comm.data. All ranks skip a carrier that one rank lacks. If none is left,
-// messages are staged through the host, which is no failure. STRETTO_DEVICE_CARRIER requests a carrier: nccl,
-// transport, peer or host; unsupported on every rank if it is unknown or unavailable. STRETTO_DEVICE_CODES, for
-// comparison, has codes of local values found by a kernel of their own: when_met, as a stream meets them, or ahead of
-// the first message. Bytes stay equal.
+// Collective, at one place among the runs of comm.data. All ranks skip a carrier that one rank lacks; without any,
+// messages are staged through the host, which is no failure. unsupported on every rank: STRETTO_DEVICE_CARRIER
+// (docs/gpu.md) is unknown or unavailable. STRETTO_DEVICE_CODES, for comparison, finds codes of local values by a
+// kernel of their own, when_met or ahead; bytes stay equal.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 
 }  // namespace stretto::api

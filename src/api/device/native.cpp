@@ -20,7 +20,7 @@ class StartedDeviceCall final : public backend::Pending {
   StartedDeviceCall(backend::DeviceComm& library, device::Device& device) noexcept
       : library_(library), device_(device) {}
 
-  // Destroyed early only when the call is given up. The buffers are the caller's again once NCCL's kernels have ended.
+  // The buffers are the caller's again once NCCL's kernels have ended.
   ~StartedDeviceCall() override {
     if (over_) return;
     const device::Device::Visit visit(device_);

@@ -7,8 +7,7 @@
 
 namespace stretto::api {
 
-// Borrows both. With a stream, a call returns when its collective is enqueued there; else at its end. Throws
-// std::bad_alloc.
+// Borrows both. With a stream, a call returns when its collective is enqueued there.
 std::unique_ptr<backend::Backend> make_device_backend(backend::DeviceComm& library, engine::Engine& engine);
 
 }  // namespace stretto::api

@@ -41,7 +41,6 @@ class Buffers {
     return fail(Status::invalid_argument, "{} is {}, and {} {}", first_, in_words(at_), name, in_words(at));
   }
 
-  // Null: there are none.
   const char* first() const noexcept { return first_; }
   const Location& where() const noexcept { return at_; }
 

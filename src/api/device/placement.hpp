@@ -8,7 +8,7 @@
 namespace stretto::api {
 
 // Records in the checked call where its buffers are, and the communicator's device if they are on one. Managed memory
-// counts as the host's. invalid_argument: they are not all in one place, or not on the device of the call's stream.
+// counts as the host's. invalid_argument: not all in one place, or not on the device of the call's stream.
 Status place(stretto_comm_s& comm, Call* call) noexcept;
 
 // A fast query before all checks: either buffer is in the memory of a device.
@@ -17,8 +17,8 @@ bool on_device(const void* send, const void* recv) noexcept;
 // place() would accept these buffers' memories. Null: this rank has none.
 bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
 
-// Once the ranks agree. If all have their buffers on devices, messages may cross between these; a native collective
-// that is asked for is then the devices'. Refusals are equal on all ranks. Throws std::bad_alloc.
+// Once the ranks agree. If all have their buffers on devices, messages may cross between these, and a native collective
+// is the devices'. Refusals are equal on all ranks.
 Status link(stretto_comm_s& comm, const Signature& merged, Call* call);
 
 Status find_values(stretto_comm_s& comm, Call* call) noexcept;

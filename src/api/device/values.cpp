@@ -1,4 +1,3 @@
-// Ranges for a relative bound leave out marks of missing data.
 #include <algorithm>
 #include <cmath>
 #include <limits>

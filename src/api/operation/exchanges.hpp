@@ -1,5 +1,5 @@
-// What the ranks tell one another before a call's data move: words, with what they must know of the data; where these
-// differ, or words were compared in memory, a signature of the call; and counts that only the root knows.
+// What the ranks exchange before a call's data move: words; where these differ, or were compared in memory, a signature
+// of the call; and counts that only the root knows.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace stretto::api {
 
-// One block, never cut, exact. `in` and `out` are borrowed. Throws std::bad_alloc.
+// One block, never cut, exact. `in` and `out` are borrowed.
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request,
                       std::uint64_t number = engine::Engine::next);
@@ -20,12 +20,12 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
 struct Exchanges {
   Signature own, merged;
   bool is_signed = false;
-  std::uint64_t unchecked = 0;                  // calls without an agreement before this one
-  bool asked = false;                           // words by messages are under way
-  bool carried = false;                         // with the call's values
+  std::uint64_t unchecked = 0;  // calls without an agreement before this one
+  bool asked = false;
+  bool carried = false;
   bool same = false;                            // the words
   std::uint64_t number = engine::Engine::next;  // of the words
-  // Signatures must follow under this number: other ranks wait for them.
+  // Signatures must follow under this number, for which other ranks wait.
   std::uint64_t owed = engine::Engine::next;
   std::vector<std::uint64_t> own_counts, all_counts;
   engine::Request request;  // of the one in flight
@@ -48,7 +48,6 @@ struct Exchanges {
   // After their end. False: they differ, and signatures must follow.
   bool take_words(const select::Needs& needs, int ranks) noexcept;
 
-  // These throw std::bad_alloc.
   Status start_signatures(stretto_comm_s& comm, const Call& call);
   Status start_counts(stretto_comm_s& comm, const Call& call);
   Status take_counts(const stretto_comm_s& comm, Call* call) const;

@@ -26,7 +26,7 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_
     s = fail(Status::unsupported, std::string_view("a barrier does not run in the order of a stream"));
   settle_payload(call);
   if (s == Status::ok) s = check_values(*call, comm.size);
-  // Prefix sums have no streams, so ranks need not agree on values, whatever this rank's arguments are.
+  // Prefix sums have no streams, so ranks need not agree on values.
   if (schedule::is_prefix(call->collective)) call->settings.options.bound_kind = STRETTO_BOUND_NONE;
   const bool forces = !call->settings.schedule.empty(), asks = comm.prepared.asks_for_devices() || call->stream;
   const auto check = [&] {
@@ -44,7 +44,7 @@ Status form(stretto_comm_s& comm, const stretto_options* options, const stretto_
   const Status formed = guarded("for the arguments", [&] {
     const Status s = read(comm, options, record, call);
     const std::string why = s == Status::ok ? "" : message();
-    // Also after a failure: this rank must take part in whatever the others exchange.
+    // Also after a failure: this rank must take part in the others' exchanges.
     *decision = comm.selector.decide(*call, comm.backends.serve(*call));
     done = true;
     return s == Status::ok ? s : fail(s, "{}", why);

@@ -6,7 +6,6 @@
 
 namespace stretto::api {
 
-// Checks options and arguments. Throws std::bad_alloc.
 Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call);
 
 // read(), then a decision. A failure is this rank's contribution to the agreement.

@@ -26,7 +26,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   }
   const bool exchanges = decision_.needs.any();
   exchanges_.unchecked = exchanges ? comm_.unchecked : comm_.unchecked++;
-  // Memory is missing here: the others go on, and only this informs them.
+  // Memory is missing: the others go on, and only this informs them.
   const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
   if (lost && comm_.size > 1) {
     lose(own != Status::ok ? own : fail(Status::out_of_memory, "no memory to choose how a collective runs"));
@@ -70,11 +70,10 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   } else {
     state_ = State::signing;
   }
-  // If a communication core drives it, the caller goes back to its own work at once.
   if (!done() && !(call_.nonblocking && driven)) comm_.progress();
 }
 
-// Equal on every rank: all know whether a call is checked, and unchecked calls are equal.
+// Equal on every rank: unchecked calls are equal.
 bool Operation::meets_in_memory() const noexcept {
   if (!call_.nonblocking || !comm_.backends.node || comm_.size == 1) return false;
   const bool runs = decision_.made && decision_.choice.provider == Provider::node;
@@ -98,14 +97,13 @@ void Operation::meet() noexcept {
   if (s != Status::ok) lose(s);
 }
 
-// If all words are equal and nothing more is needed, the ranks have agreed; else they exchange signatures.
 void Operation::leave_comparing() noexcept {
   bool same = false;
   const Status s = comm_.backends.node->agree(exchanges_.word(decision_.needs), call_.settings.options.timeout, &same);
   compared(s, same);
 }
 
-// Like leave_comparing(), beside started calls; the data may have moved with the agreement.
+// As leave_comparing(); the data may have moved with the agreement.
 void Operation::leave_meeting(Status s) noexcept {
   const bool same = s == Status::ok && meeting_->same();
   meeting_.reset();
@@ -127,7 +125,7 @@ void Operation::compared(Status s, bool same) noexcept {
   } else {
     state_ = State::signing;
     if (s != Status::incompatible || exchanges_.own.status != 0) return;
-    // The node's memory has ended since the call came: repeats the decision without it.
+    // The node's memory has ended since: repeats the decision without it.
     decision_ = comm_.selector.decide(call_, comm_.backends.serve(call_));
     exchanges_.sign(comm_, call_, decision_.needs, Status::ok);
     if (!decision_.known) lose(fail(Status::out_of_memory, "no memory to choose how a collective runs"));
@@ -225,7 +223,7 @@ void Operation::leave_counting(Status s) {
     state_ = State::agreed;
 }
 
-// Every rank got this refusal, and nothing has moved. The caller has left the starting call, and cannot start another.
+// Every rank got this refusal, and nothing has moved. The caller cannot start another call.
 bool Operation::goes_exact(Status refusal) noexcept {
   const bool refused =
       refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
@@ -263,8 +261,8 @@ bool Operation::is_its_turn() const noexcept {
   return true;
 }
 
-// Blocking forms match only blocking forms, so a blocking backend waits for earlier requests. They complete without it:
-// every rank has started them, and waits for them in turn.
+// Blocking forms match only blocking forms, so a blocking backend waits for earlier requests, which every rank has
+// started.
 void Operation::leave_queued() noexcept {
   state_ = State::running;
   if (starts_in_turn())
@@ -276,7 +274,7 @@ void Operation::leave_queued() noexcept {
 // `certain`: every rank knows that it failed, and nothing has moved.
 void Operation::leave_running(Status s, bool certain) noexcept {
   if (s != Status::ok) {
-    // After an abandoned wait, or another backend's failure, the state of the other ranks is uncertain.
+    // After an abandoned wait, or another backend's failure, the other ranks' state is uncertain.
     const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
     if (!certain && !ours) {
       lose(s);
@@ -310,7 +308,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
     else if (const Status s = exchanges_.start_words(comm_, call_, decision_); s != Status::ok)
       lose(s);
   }
-  // Ranks wait for one another to link devices: on the caller's own thread, which holds up no other call.
+  // Ranks wait for one another to link devices: on the caller's own thread.
   const auto links = [this] {  // what was merged is there once ranks have agreed
     return exchanges_.merged.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 &&
            !comm_.device_link.made;
@@ -325,8 +323,8 @@ void Operation::start_signatures() noexcept {
   if (s != Status::ok) lose(s);
 }
 
-// Words are exchanged in the order of the calls, and signatures after meetings, whatever the order in which meetings end.
-// Calls without a check need none.
+// Words are exchanged in the order of the calls, and signatures after meetings, whatever the order in which meetings
+// end. Unchecked calls need none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
@@ -355,7 +353,7 @@ void Operation::lose(Status s) noexcept {
   finish(s);
 }
 
-// Data of two calls would meet: all runs end, and all later agreements.
+// Data of two calls would meet: all runs and later agreements end.
 void Operation::end_out_of_step(Status s) noexcept {
   keep_message();
   comm_.give_up(s, message(), 0, exchanges_.number + 1);

@@ -1,10 +1,5 @@
-// Blocking (on the caller's stack) or nonblocking (inside a request).
-//
-//   comparing -> signing -> agreeing -> agreed -> counting -> agreed -> queued -> running -> done
-//   meeting -> signing, or, with the data moved -> done
-//
-// Each state but signing and agreed waits for one thing. Its exit, leave_STATE(), chooses the next state; any may lead
-// to done. A call skips the states that it does not need.
+// Blocking (on the caller's stack) or nonblocking (inside a request). Each state but signing and agreed waits for one
+// thing (docs/architecture.md, "The states of an operation"). Its exit, leave_STATE(), chooses the next state.
 #pragma once
 
 #include <array>
@@ -28,26 +23,25 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // `own`: the failure found in the arguments, with this thread's message. `compared`: the ranks have compared words
-  // already, and must exchange signatures.
+  // `own`: the failure found in the arguments, with this thread's message. `compared`: the ranks have compared words,
+  // and must exchange signatures.
   void start(Call&& call, select::Decision&& decision, Status own, bool compared = false) noexcept;
 
-  // Between a nonblocking call's start() and the return to the caller: publishes it, and does the lead steps of a tree
-  // that communication cores drive. Gives up if nothing moves for a moment, since a nonblocking call may not wait for
-  // other ranks. `guard` as in wait().
+  // Between a nonblocking call's start() and its return: publishes it, and does the lead steps of a split tree. Gives
+  // up if nothing moves for a moment, since it may not wait for other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
-  // Does not wait; with `may_block`, on the caller's own thread, a blocking backend's step is done to its end.
-  // `may_start_data`: every earlier operation has started its own.
+  // Does not wait, except for a blocking backend's step with `may_block`, on the caller's own thread. `may_start_data`:
+  // every earlier operation has started its own.
   void advance(bool may_start_data, bool may_block) noexcept;
 
-  // Advances other operations, too. Gives up `guard`, the communicator's, now and then.
+  // Advances other operations, too. Yields `guard`, the communicator's, now and then.
   Status wait(Guard& guard) noexcept;
 
   // The guard is held, here and below, except by settled().
   bool done() const noexcept { return state_ == State::done; }
 
-  // Done, and no other thread uses it any more. Needs no guard.
+  // Done, and unused by other threads. Needs no guard.
   bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   // The driver's last use: afterwards the owner may destroy the operation.
@@ -78,7 +72,7 @@ class Operation {
   };
   using Clock = std::chrono::steady_clock;
 
-  // A function that is not noexcept throws std::bad_alloc, which advance() and wait_alone() catch.
+  // advance() and wait_alone() catch std::bad_alloc of these.
   void leave_comparing() noexcept;
   void leave_meeting(Status s) noexcept;
   void leave_agreeing(Status s) noexcept;

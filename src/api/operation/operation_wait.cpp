@@ -13,8 +13,8 @@ void give_way(Guard& guard, Waiting& waiting) noexcept {
   if (shared) guard.lock();
 }
 
-// A peer may come to its part of this collective only after a message of the program, or a collective on another
-// communicator, has moved on this rank.
+// A peer may reach this collective only after a message of the program, or a collective on another communicator, has
+// moved on this rank.
 void let_others_progress(stretto_comm_s& comm) noexcept {
   comm.others.drive();
   if (comm.transport) comm.transport->progress();
@@ -47,7 +47,7 @@ void Operation::lead(Guard& guard) noexcept {
   publish();
 }
 
-// The engine's wait gives the core away. False: there is other work, or no such wait.
+// Gives the core away in the engine's wait. False: there is other work, or no such wait.
 bool Operation::wait_alone() noexcept try {
   if (comm_.live.size() != 1) return false;
   if (exchanges_.request.active()) {

@@ -1,4 +1,3 @@
-// Each record is read once and runs at each start.
 #include <new>
 
 #include "api/operation/form.hpp"

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-// Timeout and report are each call's own. False: calls with these options are not kept.
+// Timeout and report are each call's own. False: such calls are not kept.
 [[gnu::always_inline]] inline bool key_of(const Shape& s, std::uint8_t buffers, const stretto_options& o,
                                           PreparedKey* key) noexcept {
   const auto number = [](auto e) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(e)); };
@@ -48,7 +48,7 @@ struct AtOnce {
   select::Provider provider;
   select::Rationale why;
   std::uint64_t digest;
-  bool carried = false;  // with the word
+  bool carried = false;
 };
 
 Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* send, void* recv, bool* same,
@@ -84,7 +84,7 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   const double agree_seconds = o.report && c.digest != 0 && !c.carried ? seconds_since(begun) : 0;
   const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
   if (s == Status::ok && moves && !c.carried) s = call->run(send, recv, o.timeout);
-  if (s != Status::ok) comm.give_up(s, message());  // the state of the other ranks is uncertain
+  if (s != Status::ok) comm.give_up(s, message());
   if (s == Status::ok && o.report) {
     select::Decision d;
     d.choice.provider = c.provider;
@@ -106,8 +106,8 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   return true;
 }
 
-// The arguments are checked. True: the call ran, and *ended is its status. False: an Operation must run it; nothing has
-// happened, but the ranks may have *compared words.
+// The arguments are checked. True: the call ran, and *ended is its status. False: an Operation must run it; only words
+// may have been *compared.
 bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, const PreparedName* as,
                  Status* ended, bool* compared) noexcept {
   class FirstRun final : public backend::PreparedCall {
@@ -128,7 +128,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
                                                             : d.choice.provider != Provider::schedules);
   const bool decided = d.made && !d.samples_later && at_once && !d.streams();
   if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
-  // Their values are merged, or an Operation counts their messages.
+  // Values are merged, or an Operation counts the messages.
   const bool waits = d.needs.values() || (d.choice.through_nodes() && !carried);
   if (waits && d.needs.check && agrees_by_messages(comm)) return false;
   const std::uint64_t digest =

@@ -1,7 +1,7 @@
 // The one cache of a communicator's prepared calls. A blocking call is kept if a backend runs it unchanged, after one
 // word of agreement or none; the next equal call costs one comparison. The C functions key calls by their arguments,
-// the profiling library by those of the program's call (mpi/calls/prepared.hpp). A key holds all that decided the call
-// and is equal on all ranks.
+// the profiling library by the program's (mpi/calls/prepared.hpp). A key holds all that decided the call and is equal
+// on all ranks.
 #pragma once
 
 #include <array>
@@ -37,14 +37,14 @@ struct PreparedKey {
   }
 };
 
-// Which are null, which are STRETTO_IN_PLACE, and whether they are equal.
+// Which are null or STRETTO_IN_PLACE, and whether they are equal.
 inline std::uint8_t buffers_kind(const void* send, const void* recv) noexcept {
   const auto bit = [](bool b, int at) { return static_cast<std::uint8_t>(std::uint8_t{b} << at); };
   return bit(send == nullptr, 0) | bit(recv == nullptr, 1) | bit(send == STRETTO_IN_PLACE, 2) |
          bit(recv == STRETTO_IN_PLACE, 3) | bit(send == recv, 4);
 }
 
-// All calls with one key. `extent`: what the profiling library needs to find the buffers of an equal call.
+// `extent`: with it the profiling library finds the buffers of an equal call.
 struct PreparedName {
   PreparedKey key;
   std::uint16_t extent = 0;
@@ -52,7 +52,7 @@ struct PreparedName {
 
 class PreparedCalls {
  public:
-  // The first cache line is all that a call without report, bound, or word reads.
+  // The first cache line suffices for a call without report, bound, or word.
   struct alignas(64) Line {
     PreparedKey key;
     std::unique_ptr<backend::PreparedCall> call;  // null: carried
@@ -61,14 +61,13 @@ class PreparedCalls {
     select::Provider provider{};
     std::uint64_t digest = 0;  // the word that the ranks compare first; 0: none
     std::uint64_t ratios = 0;
-    bool carried = false;  // values travel with the ranks' words
+    bool carried = false;
     select::Rationale why;
 
-    // Requires a communicator that is_free(). Buffers as in Call and of this kind; timeout as in stretto_options.
+    // Requires a communicator that is_free(), and buffers of this kind.
     Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
   };
 
-  // Null: no call is kept under this key.
   const Line* find(const PreparedKey& key) const noexcept {
     if (!lines_) return nullptr;
     const std::size_t at = key.hash();
@@ -78,9 +77,8 @@ class PreparedCalls {
     return second.key == key ? &second : nullptr;
   }
 
-  // True: a call with these arguments is kept, and ran; *ended is its status. False: nothing ran; if the ranks have
-  // *compared words, they must exchange signatures. Arguments are passed one by one: a struct would stall on store
-  // forwarding.
+  // True: a kept call ran; *ended is its status. False: nothing ran; if the ranks have *compared words, they must
+  // exchange signatures. Arguments are passed one by one: a struct would stall on store forwarding.
   bool again(stretto_comm_s& comm, call::Collective collective, stretto_type type, stretto_op op, int root,
              std::size_t count, const void* send, void* recv, const stretto_options* options, Status* ended,
              bool* compared) noexcept;
@@ -92,22 +90,22 @@ class PreparedCalls {
   // When a backend ends, or what decides a program's calls changes.
   void forget() noexcept { lines_.reset(); }
 
-  // A buffer may be on a device, so that each call must query it. Kept here to save a cache line.
+  // A buffer may be on a device: each call must query it. Kept here to save a cache line.
   void ask_for_devices() noexcept { asks_for_devices_ = true; }
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
   static constexpr std::size_t lines = 64;  // in pairs: each key has two places
 
-  std::unique_ptr<std::array<Line, lines>> lines_;  // made on demand
+  std::unique_ptr<std::array<Line, lines>> lines_;
   bool asks_for_devices_ = false;
 };
 
-// Every blocking call with check = 1 first compares a word of each rank, in a host's memory or by messages.
+// Every blocking call with check = 1 first compares words, in a host's memory or by messages.
 bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
 
-// Runs a blocking call that no prepared call is equal to, and keeps it under the name `as`, or, where that is null,
-// by its arguments. `compared`: the ranks have compared words already. A call in the order of a `stream` is not kept.
+// Runs a blocking call, and keeps it under the name `as`, or, if null, by its arguments. `compared`: the ranks have
+// compared words. A call in the order of a `stream` is not kept.
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
                 const PreparedName* as = nullptr, bool compared = false,
                 std::optional<void*> stream = std::nullopt) noexcept;

@@ -13,7 +13,7 @@ stretto_status stretto_test(stretto_request request, int* done) {
   if (const Status s = api::usable(&request->comm); s != Status::ok) return to_c(s);
   stretto_comm_s& comm = request->comm;
   *done = request->settled();
-  // A thread that holds the guard advances all operations, and may hold it for as long as a blocking call waits.
+  // The holder of the guard advances all operations, perhaps for as long as a blocking call waits.
   if (api::Guard guard(comm.driving, std::defer_lock); !*done && guard.try_lock()) {
     if (request->runs()) comm.progress();
     *done = !request->runs();

@@ -1,4 +1,4 @@
-// The exchange over which ranks of one of several hosts make their memory, by an engine that other calls may be using.
+// The exchange over which ranks of one of several hosts make their memory, by an engine in use.
 #pragma once
 
 #include <array>
@@ -14,20 +14,18 @@
 
 namespace stretto::backend {
 
-// Rank i of the exchange is rank members[i] of the engine. Each allgather is one run. Hosts may differ in the number of
-// their exchanges, so each ends with fill_up(), after which all ranks of the engine have had the same number of runs.
+// Rank i is rank members[i] of the engine. Each allgather is one run. Hosts may differ in the number of exchanges, so
+// each ends with fill_up(), for equal numbers of runs.
 class HostExchange final : public node::Exchange {
  public:
-  // Precondition: `members` is ascending, and has the engine's rank. `timeout`: seconds without progress, as
-  // engine::Options.
+  // Precondition: `members` is ascending, and has the engine's rank. `timeout`: as engine::Options.
   HostExchange(engine::Engine& engine, std::span<const std::int32_t> members, double timeout);
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return static_cast<int>(members_.size()); }
   Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override;
   using Exchange::allgather;
 
-  // Counts the runs that are left of `most`. Returns the status of the first exchange that failed: a rank did not come, or
-  // there was no memory for it.
+  // Counts the runs that are left of `most`. Returns the status of the first exchange that failed.
   Status fill_up() noexcept;
 
   static constexpr int most = 96;
@@ -41,8 +39,8 @@ class HostExchange final : public node::Exchange {
   std::array<char, 512> why_{};
 };
 
-// Turns a schedule of as many ranks as `peers` has into one between these ranks of `ranks`. Where each rank has a block, those of
-// other ranks are empty, and `peers` are ascending. `root`: the root's place among them.
+// Turns a schedule for as many ranks as `peers` has into one between these of `ranks`. Where each rank has a block,
+// those of other ranks are empty, and `peers` are ascending. `root`: its place among them.
 void place_between(std::span<const std::int32_t> peers, int root, int rank, int ranks,
                    schedule::Schedule* made) noexcept;
 

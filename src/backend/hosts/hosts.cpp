@@ -17,7 +17,7 @@ using namespace call;
 
 namespace {
 
-// Bytes of the operands that the kernel copies at once: they stay in the second-level cache until they are summed.
+// Bytes of operands that the kernel copies at once: they stay in the second-level cache until summed.
 constexpr std::size_t window_chunk = 128 * 1024;
 
 void add(const engine::Report& piece, engine::Report* all) noexcept {
@@ -131,7 +131,7 @@ PieceByPiece::PieceByPiece(Hosts& hosts, const Call& call, const Decision& decis
   const double timeout = timeout_of(call.settings.options);
   if (host_) host_->group().patience().limit = timeout > 0 ? timeout : std::numeric_limits<double>::infinity();
   work_.payload = decision.spec;
-  if (at_.parted) {  // more contributions would travel than the bound was divided by
+  if (at_.parted) {  // more contributions than the bound was divided by
     work_.payload.kind = payload::Kind::raw;
     work_.payload.nodes = 0;
   }

@@ -1,5 +1,5 @@
-// What the collectives of several hosts share (nodes.hpp): the place of this rank, the memory of its host, the
-// schedules between the hosts, and the order of the pieces of a call.
+// What the collectives of several hosts share (nodes.hpp): this rank's place and host memory, schedules between the
+// hosts, and the order of a call's pieces.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace stretto::backend {
 
-// Pieces between the hosts while others are worked on in memory.
+// Pieces between the hosts while others are worked on.
 inline constexpr std::size_t most_between = 8;
 
-// Pieces whose results of other ranks are not copied yet, while further ones end.
+// Pieces whose results of other ranks are not copied yet.
 inline constexpr std::size_t most_behind = 2;
 
 struct Room {
@@ -28,7 +28,6 @@ struct Room {
   Room* next = nullptr;
 };
 
-// Messages of short calls (hosts_short.hpp).
 struct ShortRoom {
   static constexpr std::size_t rooms = 3;
   alignas(64) std::array<std::array<std::byte, schedule::longest_short_call>, rooms> bytes;
@@ -42,14 +41,14 @@ struct Piece {
   std::unique_ptr<Room> room;
   engine::Request request;
 
-  // Keeps its address until the next call of make_room().
+  // Keeps its address until the next call.
   std::byte* make_room(std::size_t bytes);
 };
 
 struct Hosts {
   Hosts(engine::Engine& engine, const schedule::Groups& groups);
 
-  // Each rank of a host without memory is a host of its own from now on. `lacks`: by rank.
+  // Each rank of a host without memory becomes a host of its own. `lacks`: by rank.
   void part(const std::vector<char>& lacks);
 
   // The rank's position among the ranks of its host.
@@ -59,12 +58,12 @@ struct Hosts {
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root);
 
-  // Memory for all pieces of a call, which transfers access: what peers read, and results that may not be delivered yet.
-  // Each keeps its address until it is made again.
+  // Memory for all pieces of a call, which transfers access: what peers read, and results that may not be delivered
+  // yet. Keeps its address until made again.
   enum class Use : std::uint8_t { read_by_peers, undelivered };
   std::byte* make_room(Use use, std::size_t bytes);
 
-  // After a failure: transfers that could not be withdrawn may still access the memory of calls.
+  // Transfers that could not be withdrawn may still access it.
   void retain_rooms() noexcept;
 
   engine::Engine& engine;
@@ -93,10 +92,10 @@ struct Hosts {
     std::shared_ptr<const schedule::Schedule> schedule;
   };
   std::vector<Kept> kept_;
-  std::array<std::unique_ptr<Room>, 2> rooms_;  // by use
+  std::array<std::unique_ptr<Room>, 2> rooms_;
 };
 
-// A call of several hosts. Each piece passes begin(), end() and leave(), in one order on all ranks of a host.
+// Each piece passes begin(), end() and leave(), in one order on all ranks of a host.
 class PieceByPiece {
  public:
   virtual ~PieceByPiece() = default;
@@ -106,7 +105,7 @@ class PieceByPiece {
  protected:
   PieceByPiece(Hosts& hosts, const Call& call, const Decision& decision, payload::Type type, engine::Report* ran);
 
-  // With a window a rank that is ahead of its host goes on to the next piece before it waits for results.
+  // With a window a rank that is ahead goes on to the next piece before it waits for results.
   Status run_pieces(std::size_t pieces);
 
   virtual Status begin(std::size_t index) = 0;
@@ -116,9 +115,8 @@ class PieceByPiece {
   bool alone() const noexcept { return host_ == nullptr; }
   Piece& piece(std::size_t index) const noexcept { return at_.between[index % most_between]; }
 
-  // Ranks without a lane count the run, since all ranks number their runs alike.
+  // Ranks without a lane count the run: all ranks number runs alike.
   Status pass() noexcept;
-  // The run of a piece between the hosts, whose blocks are in work_.
   Status start(Piece& piece) noexcept { return at_.engine.start(work_, &piece.request); }
   Status finish(Piece& piece) noexcept;
 
@@ -126,18 +124,17 @@ class PieceByPiece {
   Status open_window(const node::CallRecord& record, node::Window::Buffer input, node::Window::Buffer results,
                      std::size_t pieces);
 
-  // *to = the operands of all ranks of this host at byte `at` of their inputs, combined in the order of the ranks. `own`:
-  // this rank's operand. `apart`: the sum must not replace an operand before it is complete.
+  // *to = the operands of all ranks of this host at byte `at`, combined in rank order. `own`: this rank's. `apart`: the
+  // sum must not replace an operand before it is complete.
   Status sum_in_window(std::size_t at, std::size_t count, const std::byte* own, bool apart, std::byte* to);
 
-  // Copies what a peer has at byte `at` of its input.
   Status copy_input(std::size_t peer, std::size_t at, std::size_t bytes, std::byte* to);
 
   Hosts& at_;
   node::Collectives* const host_;  // null: this rank is alone
   const Collective kind_;
   const payload::Type type_;
-  const std::size_t size_;  // of an element
+  const std::size_t size_;
   node::Combination inside_;
   engine::Work work_;
   std::unique_ptr<node::Window> window_;

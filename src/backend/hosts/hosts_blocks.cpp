@@ -49,8 +49,8 @@ Status ShortBlocks::move(const void* in, void* out) noexcept {
   return allgather(from, to);
 }
 
-// Each round doubles the hosts whose blocks a host has, from its own upwards. The first part of `out` serves as memory
-// for the blocks of this host, so that its ranks call something else than those of an alltoall.
+// Each round doubles the hosts whose blocks a host has, from its own upwards. The first part of `out` holds this host's
+// blocks, so that its ranks call something else than in an alltoall.
 Status ShortBlocks::allgather(const std::byte* in, std::byte* out) noexcept {
   const std::byte* const own = in != nullptr ? in : out + rank_ * bytes_;
   if (at_.host) {
@@ -85,7 +85,7 @@ Status ShortBlocks::allgather(const std::byte* in, std::byte* out) noexcept {
   return at_.host ? at_.host->bcast(out, ranks_ * bytes_, stands_) : Status::ok;
 }
 
-// A round goes some hosts up for sends and as many down for receives, on all hosts at the same time.
+// A round goes some hosts up for sends and as many down for receives.
 Status ShortBlocks::exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept {
   std::array<engine::ShortMessage, engine::Engine::most_short_messages> all;
   std::size_t n = 0;
@@ -100,7 +100,7 @@ Status ShortBlocks::exchange_all(std::byte* out, std::byte* in, std::size_t byte
   return Status::ok;
 }
 
-// A message has the blocks of all pairs of ranks of two hosts, by sender and then by receiver.
+// A message has the blocks of all pairs of ranks of two hosts, by sender, then by receiver.
 Status ShortBlocks::alltoall(const std::byte* own, std::byte* out) noexcept {
   const std::size_t vector = ranks_ * bytes_, mine = here().size();
   Status s = Status::ok;

@@ -1,14 +1,13 @@
-// Calls of several hosts, in pieces (nodes.hpp).
 #pragma once
 
 #include "backend/hosts/hosts.hpp"
 
 namespace stretto::backend {
 
-// allreduce, reduce, bcast and barrier. Throws std::bad_alloc.
+// allreduce, reduce, bcast and barrier.
 Status run_vector(Hosts& hosts, const Call& call, const Decision& decision, engine::Report* ran);
 
-// reduce_scatter and reduce_scatter_block. Throws std::bad_alloc.
+// reduce_scatter and reduce_scatter_block.
 Status run_reduce_scatter(Hosts& hosts, const Call& call, const Decision& decision, engine::Report* ran);
 
 }  // namespace stretto::backend

@@ -1,8 +1,8 @@
-// reduce_scatter, of which a piece has a range of every rank's block.
+// reduce_scatter: a piece has a range of every rank's block.
 //
-// The ranks of a host are dealt to the lanes in turns, and their blocks go with them: the lane's rank of each host sums
-// the blocks of all ranks of its lane over its host. Between the hosts they move as one block a host, and the other ranks
-// of the lane take their results from its rank.
+// The ranks of a host, with their blocks, are dealt to the lanes in turns: the lane's rank of each host sums the blocks
+// of all ranks of its lane over its host. Between the hosts they move as one block a host, and the lane's other ranks
+// take their results from its rank.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -62,7 +62,6 @@ class ReduceScatter final : public PieceByPiece {
     return piece.first >= counts_[rank] ? 0 : std::min(step_, counts_[rank] - piece.first);
   }
   std::size_t bytes_of(const Piece& piece, std::size_t rank) const noexcept { return count_of(piece, rank) * size_; }
-  // Byte of the operands at which a rank's part of the piece begins.
   std::size_t at_of(const Piece& piece, std::size_t rank) const noexcept {
     return (firsts_[rank] + piece.first) * size_;
   }
@@ -85,7 +84,7 @@ class ReduceScatter final : public PieceByPiece {
     return sum;
   }
 
-  // Peers read all operands. Of a lane's results they read those of the other ranks in it.
+  // Peers read all operands, and of a lane's results those of its other ranks.
   Status open(std::size_t pieces) {
     const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}) * size_;
     node::Window::Buffer results;
@@ -125,7 +124,8 @@ class ReduceScatter final : public PieceByPiece {
     return start(piece);
   }
 
-  // Sums of this host, one host's blocks after another's, are in `room`; the result of this host's lane comes to `block`.
+  // Sums of this host, one host's blocks after another's, are in `room`; the result of this host's lane comes to
+  // `block`.
   Status place(Piece& piece, std::size_t index) {
     std::size_t all = 0;
     for (const Members& host : at_.members) all += lane_bytes(piece, host);
@@ -151,7 +151,6 @@ class ReduceScatter final : public PieceByPiece {
     });
   }
 
-  // All ranks of the host sum the blocks of each lane into the memory of its rank.
   Status sum_in_slots(const Piece& piece) {
     std::byte* to = in_lane_ ? piece.room->bytes.data() : nullptr;
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
@@ -194,7 +193,7 @@ class ReduceScatter final : public PieceByPiece {
     return Status::ok;
   }
 
-  // All ranks of the host meet for each result of a rank that has no lane.
+  // All ranks of the host meet for each result of a rank without a lane.
   Status hand_out(const Piece& piece) {
     const std::byte* from = in_lane_ ? piece.block + bytes_of(piece, rank_) : nullptr;
     for (std::size_t i = lanes_; i < here().size(); ++i) {

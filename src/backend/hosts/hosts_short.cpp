@@ -68,7 +68,7 @@ ShortCall::ShortCall(Hosts& hosts, const Shape& shape)
   is_peer_ = peers_[here_] == rank;
 }
 
-// A barrier is an allreduce of one byte, whose ranks call something else inside a host than those of an allreduce.
+// A barrier is an allreduce of one byte, but called otherwise inside a host.
 ShortVector::ShortVector(Hosts& hosts, const Shape& shape)
     : ShortCall(hosts, shape),
       count_(kind_ == Collective::barrier ? 1 : shape.count),
@@ -161,7 +161,7 @@ Status ShortVector::bcast(void* data) noexcept {
 
 Status ShortVector::sum_on_all() noexcept {
   const std::size_t hosts = peers_.size(), even = std::bit_floor(hosts), pairs = hosts - even;
-  // Hosts 0 and 1, 2 and 3, ... of the first 2 * pairs take part as one.
+  // Hosts 0 and 1, 2 and 3, ... of the first 2 * pairs act as one.
   const bool paired = here_ < 2 * pairs;
   if (paired && here_ % 2 == 0) {
     Status s = send(here_ + 1);
@@ -245,7 +245,7 @@ Status ShortVector::receive(std::size_t from) noexcept {
   return exchange({&m, 1});
 }
 
-// Equal on all ranks, whatever the operation makes of zeros and NaNs in another order.
+// Equal on all ranks, whatever the operation makes of zeros and NaNs.
 Status ShortVector::combine(bool other_first) noexcept {
   std::byte *left = own(), *right = other();
   if (other_first) std::swap(left, right);

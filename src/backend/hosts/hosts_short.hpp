@@ -1,6 +1,5 @@
-// Short calls of exact values on several hosts. On each host one rank stands for it: the root of a rooted call, else the
-// first. The ranks of a host combine their operands in it, or gather them there, by lines; these ranks exchange messages
-// of the engine's carrier, without a plan; and the result goes round by lines.
+// Short calls of exact values on several hosts (docs/node.md). One rank stands for each host: the root, else the first.
+// Between these:
 //
 //   allreduce, barrier   recursive doubling: log2(hosts) rounds, and two more unless hosts are a power of two
 //   reduce               binomial tree to the root's host
@@ -22,21 +21,21 @@ namespace stretto::backend {
 // An exact allreduce, reduce, bcast or barrier of at most schedule::longest_short_call bytes.
 bool is_short(const Shape& shape) noexcept;
 
-// An allgather or alltoall of at most schedule::longest_short_vector bytes, in the blocks of all ranks.
+// An allgather or alltoall of at most schedule::longest_short_vector bytes in all ranks' blocks.
 bool has_short_blocks(const Shape& shape, int ranks) noexcept;
 
 class ShortCall : public PreparedCall {
  public:
-  // After a failure the engine has given up, and told all other ranks.
+  // After a failure the engine has given up, and told all others.
   Status run(const void* send, void* recv, double timeout) noexcept override;
 
-  // As the engine's run `number`, which is counted. Adds what this rank sent to other hosts to *ran, unless null.
+  // As the engine's run `number`, which is counted. Adds to *ran, unless null, what this rank sent to other hosts.
   Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
 
  protected:
   ShortCall(Hosts& hosts, const Shape& shape);  // throws std::bad_alloc
 
-  // Memory for messages, which may still be under way after a failure.
+  // For messages, which may still be under way after a failure.
   virtual Status make_rooms() noexcept = 0;
   virtual void retain_rooms() noexcept = 0;
 
@@ -49,23 +48,23 @@ class ShortCall : public PreparedCall {
   const Collective kind_;
   const std::size_t bytes_;          // of an operand, or a block
   std::vector<std::int32_t> peers_;  // the rank that stands for each host
-  const std::size_t here_;           // this rank's host
+  const std::size_t here_;
   std::size_t root_host_ = 0;
   int stands_ = 0;  // number of the rank that stands for this host, among its ranks
   bool is_peer_ = false, at_root_ = false;
 
  private:
   const std::uint64_t signature_;
-  engine::ShortRun run_;  // the current one
+  engine::ShortRun run_;
   engine::Report* ran_ = nullptr;
 };
 
-// Precondition: is_short(shape) or has_short_blocks(). Throws std::bad_alloc.
+// Precondition: is_short(shape) or has_short_blocks().
 std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape);
 
 class ShortVector final : public ShortCall {
  public:
-  // Precondition: is_short(shape). Throws std::bad_alloc.
+  // Precondition: is_short(shape).
   ShortVector(Hosts& hosts, const Shape& shape);
 
  private:
@@ -78,12 +77,12 @@ class ShortVector final : public ShortCall {
   Status bcast(void* data) noexcept;
   Status finish() noexcept;
 
-  // Between the hosts. The operand, and then the result, is in own().
+  // The operand, and then the result, is in own().
   Status sum_on_all() noexcept;
   Status sum_on_root() noexcept;
   Status send_from_root() noexcept;
 
-  // Between the ranks that stand for this host and another. A message comes into other().
+  // With the rank that stands for another host, whose message comes into other().
   Status swap(std::size_t with) noexcept;
   Status send(std::size_t to) noexcept;
   Status receive(std::size_t from) noexcept;
@@ -103,7 +102,7 @@ class ShortVector final : public ShortCall {
 
 class ShortBlocks final : public ShortCall {
  public:
-  // Precondition: has_short_blocks(). Throws std::bad_alloc.
+  // Precondition: has_short_blocks().
   ShortBlocks(Hosts& hosts, const Shape& shape);
 
  private:
@@ -115,7 +114,7 @@ class ShortBlocks final : public ShortCall {
   Status allgather(const std::byte* in, std::byte* out) noexcept;  // null: in place
   Status alltoall(const std::byte* own, std::byte* out) noexcept;
 
-  // With all other hosts, a few at a time: `bytes` for each rank of the other host, one host's after another's.
+  // With all other hosts, a few at a time: `bytes` for each rank there, one host's after another's.
   Status exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept;
 
   const Members& here() const noexcept { return at_.members[here_]; }

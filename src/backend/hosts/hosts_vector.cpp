@@ -1,4 +1,4 @@
-// Collectives of one vector, of which each lane has a block of each piece.
+// Each lane has a block of each piece of the vector.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,7 +16,7 @@ using namespace call;
 namespace {
 
 // Longer sums use all lanes: an additional message costs more than a longer one. A broadcast has one, so that the root
-// sends from its own memory: through all lanes 16 MiB between 4 hosts of 2 ranks at 1 Gb/s took up to a fifth longer.
+// sends from its own memory.
 constexpr std::size_t longest_in_one_lane = 8 * 1024;
 
 class VectorCall final : public PieceByPiece {
@@ -67,11 +67,10 @@ class VectorCall final : public PieceByPiece {
   std::size_t count_of(const Piece& piece, std::size_t lane) const noexcept {
     return first_of(piece, lane + 1) - first_of(piece, lane);
   }
-  // Byte of the vector at which a lane's block of the piece begins.
   std::size_t at_of(const Piece& piece, std::size_t lane) const noexcept {
     return (piece.first + first_of(piece, lane)) * size_;
   }
-  // All ranks of the host have a block, and all blocks have one length.
+  // All ranks of the host have blocks of one length.
   bool is_even(const Piece& piece) const noexcept {
     return static_cast<std::size_t>(host_->size()) == lanes_ && piece.count % lanes_ == 0;
   }
@@ -86,10 +85,9 @@ class VectorCall final : public PieceByPiece {
     return all;
   }
 
-  // The source of a broadcast in its host's memory, for its other ranks.
+  // The broadcast's source in its host's memory, for the other ranks.
   bool copies_root() const noexcept { return kind_ == Collective::bcast && with_root_; }
 
-  // Each rank then reads its host's operands and results where they are.
   Status open(std::size_t pieces) {
     const std::size_t bytes = count_ * size_;
     node::Window::Buffer operands, results;
@@ -109,8 +107,7 @@ class VectorCall final : public PieceByPiece {
     return start_lane(piece);
   }
 
-  // A sum must not replace input that other ranks of the host still read. Only the root has memory for results of a
-  // reduce.
+  // A sum must not replace input that other ranks still read. Only the root has memory for results of a reduce.
   void place_block(Piece& piece) {
     const bool own = kind_ != Collective::reduce || (at_root_ && lanes_ == 1);
     const bool replaces = reduces(kind_) && in_ == nullptr;
@@ -151,8 +148,8 @@ class VectorCall final : public PieceByPiece {
     return Status::ok;
   }
 
-  // With shared cores each round in slots waits for a core. The kernel copies a whole block in one round, and the sum
-  // has the order and bits of reduce_scatter's.
+  // With shared cores each round in slots waits for a core. The kernel copies a whole block in one round; order and
+  // bits are reduce_scatter's.
   Status sum_copies(const Piece& piece, std::size_t block) {
     const auto ranks = static_cast<std::size_t>(host_->size());
     at_.copies.resize(ranks * block);

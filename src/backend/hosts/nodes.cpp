@@ -28,7 +28,7 @@ bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
 }
 
-// Processes of a host whose memory may be made later, for any thread.
+// For any thread.
 struct Watched {
   std::mutex mutex;
   std::vector<node::Peer> peers;
@@ -118,7 +118,7 @@ class Nodes final : public NodesBackend {
   bool goes_short(const Shape& s) const noexcept { return is_short(s) || backend::has_short_blocks(s, ranks()); }
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
-  // Collective. Each host's ranks make their memory, and tell all others whether they have it.
+  // Collective. Each host's ranks make their memory, and tell all whether they have it.
   Status meet(double timeout) {
     const std::vector<std::int32_t>& here = hosts_.members[static_cast<std::size_t>(hosts_.index)];
     std::unique_ptr<node::Collectives> host;
@@ -143,8 +143,7 @@ class Nodes final : public NodesBackend {
     return Status::ok;
   }
 
-  // Messages of this rank's lane and started calls, for which another rank may wait, advance while it waits for its
-  // host.
+  // Another rank may wait for messages of this rank's lane and started calls.
   static void progress(void* of) noexcept {
     auto* const own = static_cast<Nodes*>(of);
     static_cast<void>(own->engine_.progress());
@@ -156,7 +155,7 @@ class Nodes final : public NodesBackend {
   engine::Engine& engine_;
   Transport& transport_;
   Hosts hosts_;
-  bool made_ = false;  // meet() has returned
+  bool made_ = false;
   std::shared_ptr<Watched> watched_;
 };
 

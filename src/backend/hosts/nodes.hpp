@@ -1,9 +1,5 @@
-// Collectives of several hosts, through the memory that the ranks of each host share.
-//
-// A vector is cut into pieces, and a piece into one block a lane. Lane i has the ranks with number i on their hosts;
-// there are as many lanes as the smallest host has ranks. Short calls and broadcasts have one lane, which passes the
-// root. Between the hosts the schedule of a piece runs in each lane, while other pieces are worked on in memory. Before
-// and after it, on a host:
+// Collectives of several hosts, through the memory that the ranks of each host share (docs/node.md, "Several hosts").
+// Lane i has the ranks with number i on their hosts. Before and after the schedule of a piece, on a host:
 //
 //   allreduce        its ranks sum block i into the result of lane i's rank    all copy all blocks
 //   reduce           likewise                                                  the root copies all blocks
@@ -11,12 +7,8 @@
 //   bcast            -                                                         all copy the piece
 //   barrier          its ranks wait for one another                            and again
 //
-// In reduce_scatters, and in long allreduces and broadcasts, the ranks of a host read one another's operands and results
-// where they are, and a rank is up to two pieces ahead of its peers (node/memory/window.hpp). Memory that peers do not see
-// goes through slots.
-//
-// A host sends as much as one rank of as many hosts. Sums inside a host are in the order of its ranks; streams carry
-// these sums, so the error is that of one contribution a host (Decision::hosts).
+// Sums inside a host are in the order of its ranks; streams carry these sums, so the error is that of one contribution
+// a host.
 #pragma once
 
 #include <functional>
@@ -30,13 +22,13 @@
 
 namespace stretto::backend {
 
-// Makes the collectives of the ranks on this rank's host, over an exchange among them in ascending order. A failure is one on
-// all of them.
+// Collectives of the ranks on this rank's host, over an exchange among them in ascending order. A failure is one on all
+// of them.
 using MakeHost = std::function<Status(node::Exchange& among, std::unique_ptr<node::Collectives>* made)>;
 
-// The first call that runs has `make` make each host's memory. Ranks of a host that has none are then treated as hosts of their
-// own, and streams are no longer served. `groups`: the ranks of each host, equal on all ranks. All references are borrowed;
-// the transport advances while a rank waits for its host's other ranks. Throws std::bad_alloc.
+// The first call makes each host's memory by `make`. Ranks of a host that has none are then hosts of their own, and
+// streams are no longer served. `groups`: the ranks of each host, equal on all ranks. All references are borrowed; the
+// transport advances while a rank waits for its host's others.
 std::unique_ptr<NodesBackend> make_nodes_backend(MakeHost make, engine::Engine& engine, const schedule::Groups& groups,
                                                  Transport& transport);
 

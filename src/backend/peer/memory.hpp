@@ -11,30 +11,28 @@
 
 namespace stretto::backend {
 
-// The device is the thread's current one.
 class PeerMemory {
  public:
   explicit PeerMemory(device::Device& device) noexcept : device_(device) {}
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
-  // `p` lies in the device's pools. The program's memory is not lent: its lifetime is unknown.
+  // The program's memory is not lent: its lifetime is unknown.
   bool may_lend(const void* p) noexcept { return device_.share(p) != nullptr; }
 
-  // *offset: of `p` in its allocation. Requires may_lend(p).
+  // *offset: in its allocation. Requires may_lend(p).
   Status lend(const void* p, device::MemoryHandle* handle, std::uint64_t* offset) noexcept;
 
   Status open(const device::MemoryHandle& handle, std::byte** base) noexcept;
 
-  // The device does nothing there any more.
   void close_all() noexcept;
 
-  // unsupported: the error is no reason to lose the device.
+  // unsupported: the error does not lose the device.
   Status refused(int error, const char* what) const noexcept;
 
  private:
   device::Device& device_;
-  std::map<std::byte*, device::MemoryHandle> lent_;  // by the allocation's beginning
+  std::map<std::byte*, device::MemoryHandle> lent_;
   std::map<std::string, void*> opened_;
 };
 

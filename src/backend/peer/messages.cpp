@@ -99,8 +99,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
 
-  // This device's kernels can read streams, which lie in a peer's pools. Raw values may lie in any allocation, so they
-  // must be of its own device and process.
+  // Streams lie in a peer's pools. Raw values may lie in any allocation, so they must be of its own device and process.
   bool lends(int peer, bool raw) const noexcept override {
     return !raw || (in_process(peer) && cards_[static_cast<std::size_t>(peer)].device == own().device);
   }
@@ -220,7 +219,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Offers the message at once: its sender's host knows that it is there.
+  // Offers the message: its sender's host knows that it is there.
   Status begin(const DeviceTransfer& given) noexcept {
     if (const Status s = append(&transfers_, &spare_transfers_); s != Status::ok) return s;
     Transfer& t = transfers_.back();
@@ -262,7 +261,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note);
   }
 
-  // `t` is a receive, and its message has been offered.
+  // A receive, whose message has been offered.
   Status meet(Transfer& t, const Note& note) noexcept {
     t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
@@ -292,7 +291,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return copy(t, t.given.data, from);
   }
 
-  // `t` is a send, and its receiver has named the destination.
+  // A send, whose receiver has named the destination.
   Status put(Transfer& t, const Note& room) noexcept {
     t.peers = room.own;
     std::byte* base = nullptr;
@@ -306,7 +305,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note, t.number);
   }
 
-  // Copies end in order, so the driver is asked about the oldest alone.
+  // Copies end in order: only the oldest is queried.
   Status advance() noexcept {
     for (Transfer& t : transfers_) {
       if (notes_.lost(t.given.peer)) lose(t);
@@ -330,7 +329,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Ends a transfer whose peer is gone. This device's copies and reads still have to end; completed copies are kept.
+  // Ends a transfer whose peer is gone, but not its copies and reads.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -360,8 +359,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits for all enqueued work, including reads of others' memory. False: not done by `limit`. A lost device counts as
-  // done.
+  // Waits for all enqueued work, also of others' memory. False: not done by `limit`. A lost device is done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;

@@ -1,12 +1,9 @@
-// Messages between devices of one host that reach each other's memory: one copy, by the receiver's device from the
-// sender's memory, or none if the receive borrows the message there.
+// Messages between devices of one host that reach each other's memory (docs/gpu.md, "Peer access"): one copy, by the
+// receiver's device from the sender's memory, or none if the receive borrows the message there. The lifetime of the
+// program's memory is unknown, so between processes the sender copies such values into the receiver's pool.
 //
-// Threads of a process use addresses as they are. Processes of a host open memory of the communicator's pools by its
-// handle (CUDA IPC), once per allocation. The lifetime of the program's memory is unknown, so the sender copies such
-// values into the receiver's pool.
-//
-// A note (peer_notes.hpp) offers a message: its place and length. The receiver reports when it has copied it, or read
-// it for the last time; until then the transfer lasts.
+// A note (peer_notes.hpp) offers a message. The transfer lasts until the receiver reports that it has copied it, or
+// read it for the last time.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +32,13 @@ class PeerMessages : public carrier::DeviceMessages {
   // As far as known: ranks of one process.
   virtual int most_on_a_device() const noexcept = 0;
 
-  // Tries messages between processes: exchanges a handle per rank. unsupported: impossible.
+  // Tries messages between processes. unsupported: impossible.
   virtual Status give(device::MemoryHandle* handle) noexcept = 0;
   virtual Status take(std::span<const device::MemoryHandle> handles) noexcept = 0;
 };
 
-// `cards`: in rank order; this rank's device is the thread's current one. Takes `carrier`, whose messages meet no
-// others, on success. unsupported: some rank's memory is out of reach.
+// `cards`: by rank; this rank's device is the thread's current one. Takes `carrier`, whose messages meet no others, on
+// success. unsupported: some rank's memory is out of reach.
 Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
                           std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept;
 

@@ -41,7 +41,6 @@ class PeerNotes {
     ~Reader() = default;
   };
 
-  // Throws std::bad_alloc.
   PeerNotes(int rank, std::size_t ranks);
   ~PeerNotes();
   PeerNotes(const PeerNotes&) = delete;
@@ -56,7 +55,7 @@ class PeerNotes {
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
   // Tells all others that this rank no longer accesses their memory (if `says`), and waits for theirs. True: all did
-  // before `limit`. No note can be sent afterwards.
+  // before `limit`. No note can follow.
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:

@@ -30,7 +30,7 @@ struct Cpus {
   bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
 };
 
-// Regardless of bindings: a new thread asks for all.
+// Beyond this thread's binding: a new thread asks for all.
 Status allowed(Cpus* found) noexcept {
   const auto ask = [found] {
     Cpus all;
@@ -92,7 +92,7 @@ struct CommunicationCores::Thread {
   std::thread thread;
 };
 
-// Never destroyed: programs end late. Allocates nothing: a waiting thread may have no memory.
+// Never destroyed: programs end late. Allocates nothing.
 CommunicationCores& CommunicationCores::mine() noexcept {
   alignas(CommunicationCores) static std::byte place[sizeof(CommunicationCores)];
   static CommunicationCores* const only = [] {
@@ -114,7 +114,7 @@ CommunicationCores& CommunicationCores::mine() noexcept {
   return *only;
 }
 
-// A child has neither the thread nor its ranks.
+// A child has neither thread nor ranks.
 void CommunicationCores::after_fork() noexcept {
   static_cast<void>(thread_.release());
   threads_.store(0, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Reserved cores on which a thread drives started work (driven.hpp) while the program computes. It exists while work is
-// attached, and sleeps while none is in flight. Without such cores, threads that test or wait drive the work.
+// Reserved cores on which a thread drives started work while the program computes. It exists while work is attached,
+// and sleeps while none is in flight.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace stretto {
 
-// "14,15" or "8-11,14": Linux CPU numbers. invalid_argument names malformed text.
+// "14,15" or "8-11,14". invalid_argument names malformed text.
 Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept;
 
 class CommunicationCores {
@@ -23,14 +23,14 @@ class CommunicationCores {
   static CommunicationCores& mine() noexcept;
 
   // No cores: only callers drive. `of_host`: cores that serve this host's ranks in all processes; 0: these.
-  // invalid_argument, without a change: a core is given twice or unavailable. If no thread starts, as the status
-  // reports, nothing is driven.
+  // invalid_argument, without a change: a core is given twice or unavailable. Nothing is driven if no thread starts, as
+  // the status reports.
   Status use(std::vector<int> cores, int of_host = 0) noexcept;
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // attach() throws std::bad_alloc. detach() waits until no thread drives. by_any_thread == false: only callers drive,
-  // as for an MPI that rejects other threads.
+  // detach() waits until no thread drives. by_any_thread == false: only callers drive, as for an MPI that rejects other
+  // threads.
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 
@@ -42,8 +42,8 @@ class CommunicationCores {
     wakes_.notify_all();
   }
 
-  // Drives all work on this thread, unless another thread does; nanoseconds if nothing is in flight. `as_caller`: also
-  // work for callers alone, so the thread may call that MPI. True: something has moved.
+  // Drives all work on this thread, unless another does; nothing if none is in flight. `as_caller`: also work for
+  // callers alone. True: something has moved.
   bool drive_here(bool as_caller = false) noexcept;
 
  private:

@@ -4,10 +4,10 @@ namespace stretto {
 
 class Driven {
  public:
-  // Makes progress without waiting, unless another thread does. False: nothing has moved. Thread safe.
+  // Makes progress without waiting, unless another thread does. False: nothing moved. Thread safe.
   virtual bool drive() noexcept = 0;
 
-  // For an idle core: also runs steps normally left to the caller.
+  // On an idle core: also runs steps normally left to the caller.
   virtual bool drive_spare() noexcept { return drive(); }
 
   // Thread safe.

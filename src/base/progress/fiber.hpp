@@ -1,4 +1,3 @@
-// A function on its own stack that suspends and resumes, on any thread.
 #pragma once
 
 #include <ucontext.h>
@@ -11,20 +10,20 @@ class Fiber {
  public:
   using Body = void (*)(void*) noexcept;
 
-  // Throws std::bad_alloc. The stack is committed on use, above a guard page.
+  // The stack is committed on use, above a guard page.
   explicit Fiber(std::size_t stack = std::size_t{256} << 10);
   ~Fiber();  // precondition: ended or never begun
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // For resume(), in the caller's floating-point environment. The fiber has ended or never begun.
+  // The body runs in the caller's floating-point environment. The fiber has ended or never begun.
   void begin(Body body, void* argument) noexcept;
 
   // Runs until the fiber suspends or ends; true: ended. By one thread at a time, with its signal mask.
   bool resume() noexcept;
 
-  // Inside the fiber: returns to the resuming thread. No lock may be held and no exception handled: both belong to a
-  // thread. A function must not use errno or another thread-local before and after: the compiler may cache its address.
+  // Returns to the resuming thread. No lock may be held and no exception handled. A function must not use errno or
+  // another thread-local before and after: the compiler may cache its address.
   void suspend() noexcept;
 
  private:

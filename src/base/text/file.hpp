@@ -1,4 +1,3 @@
-// Files that a user names.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,13 @@ namespace stretto {
 
 inline constexpr std::size_t kLongestFile = std::size_t{4} << 20;
 
-// A regular file of at most kLongestFile bytes. Refuses others (FIFOs, devices, directories) without waiting:
-// invalid_argument names it.
+// A regular file of at most kLongestFile bytes. invalid_argument, without waiting, for others (FIFOs, devices,
+// directories).
 Status read_file(const std::string& path, std::string* content) noexcept;
 
 // Writes a file beside `path` and renames it, so a failure leaves the old content. Follows symbolic links and keeps
-// modes. Writes devices, FIFOs, and files in read-only directories in place. invalid_argument names file and reason.
+// modes. Devices, FIFOs, and files in read-only directories are written in place. invalid_argument names file and
+// reason.
 Status replace_file(const std::string& path, const std::string& content) noexcept;
 
 }  // namespace stretto

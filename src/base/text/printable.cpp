@@ -24,7 +24,7 @@ std::size_t character(std::string_view text) noexcept {
   return first < 0xf8 && code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
 }
 
-// Calls take(piece) per character, escaped if needed, until it returns false.
+// Calls take(piece) per character, escaped if needed, until it is false.
 template <class Take>
 void each(std::string_view text, const Take& take) {
   constexpr char digits[] = "0123456789abcdef";

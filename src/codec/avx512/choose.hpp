@@ -1,4 +1,4 @@
-// The order of prediction from samples of codes: six of 16 for fixed streams, 128 pairs for dense ones (docs/format.md).
+// The order of prediction from samples of codes (docs/format.md).
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -79,8 +79,8 @@ bool any_negative_in_pairs(const Code* q) noexcept {
   return (sizeof *q == 2 ? _mm512_movepi16_mask(any) : _mm512_movepi32_mask(any)) != 0;
 }
 
-// Per pair of words, 16 less the bits of their magnitudes, which the upper half of a dword gets. Without bits: the place
-// of the upper bit of `end`, which follows them.
+// Per pair of words, 16 less the bits of their magnitudes, in the upper half of a dword. Without bits: the place of the
+// upper bit of `end`, which follows them.
 STRETTO_INLINE __m512i zeros_of_pairs(__m512i v, __m512i end) noexcept {
   const __m512i m = _mm512_abs_epi16(v), upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
   return _mm512_lzcnt_epi32(
@@ -107,7 +107,7 @@ static inline int choose_order16(const std::int16_t* q, Coding orders) noexcept 
   const Costs c = orders == Coding::dense ? costs_of_pairs16(q) : costs_of_runs16(q);
   return least_cost(c.order0, c.order1, c.order2);
 }
-// Codes are distances from a number so large that order 0 costs most.
+// Order 0 costs most: codes are distances from a large number.
 static inline int choose_far_order16(const std::int16_t* q, Coding orders) noexcept {
   const Costs c = orders == Coding::dense ? costs_of_pairs16(q) : costs_of_runs16(q);
   return c.order2 < c.order1 ? 2 : 1;
@@ -119,7 +119,7 @@ STRETTO_INLINE __m128i or_each(__m512i a, __m512i b, __m512i c, __m512i d) noexc
   return _mm_or_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
 }
 
-// Twice the cost of a vector of pairs, without signs; *some counts dwords of pairs that have bits.
+// Twice the cost of a vector of pairs, without signs; *some counts dwords with bits.
 STRETTO_INLINE __m512i zeros_of_pairs32(__m512i v, int* some) noexcept {
   const __m512i m = _mm512_abs_epi32(v), both = _mm512_or_si512(m, _mm512_shuffle_epi32(m, _MM_PERM_CDAB));
   *some += _mm_popcnt_u32(_mm512_test_epi32_mask(both, both));

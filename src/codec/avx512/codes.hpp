@@ -97,7 +97,7 @@ struct FourVectors {
   __m512i v[4];
 };
 
-// Of two blocks, in three steps: residuals with their sums, the state before each dword, codes.
+// Two blocks are decoded in three steps: residuals with their sums, the state before each dword, codes.
 struct Sums {
   __m512i e, sums;
 };
@@ -117,8 +117,8 @@ struct SecondOrderWords {
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// one() decodes a block of any width. sums_of_two(), words_of_two() and codes_of_two() decode two narrow blocks. These
-// three steps overlap for three pairs of blocks.
+// one() decodes a block of any width; sums_of_two(), words_of_two() and codes_of_two() two narrow blocks. These steps
+// overlap for three pairs.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -210,8 +210,7 @@ STRETTO_INLINE SecondBlocks second_state(std::int32_t slope, std::int32_t base) 
           pinned(_mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4))};
 }
 
-// State before each quadword from the quadwords' sums (lower dwords) and moments (upper), and the state after all
-// 2^kLog residuals.
+// From the quadwords' sums (lower dwords) and moments (upper): the state before each, and after all 2^kLog residuals.
 template <int kLog>
 STRETTO_INLINE __m512i before_quadwords(__m512i& before, __m512i own) noexcept {
   constexpr __mmask16 kUpperHalf = 0xcccc, kFromLane1 = 0xfff0, kFromLane2 = 0xff00;

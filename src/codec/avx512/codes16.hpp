@@ -1,5 +1,5 @@
-// Two blocks of up to 16 planes at a time, as codes.hpp decodes narrow ones: a branch on widths would be mispredicted
-// where they vary. Residuals are words, so a sum of four takes two dot products.
+// Two blocks of up to 16 planes at a time, as codes.hpp decodes narrow ones: a branch on widths would be mispredicted.
+// Residuals are words, so a sum of four takes two dot products.
 #pragma once
 
 #include "codec/avx512/codes.hpp"
@@ -68,7 +68,6 @@ STRETTO_INLINE __m512i dot16(__m512i low, __m512i high, const WordPair& e) noexc
   return _mm512_dpwssd_epi32(_mm512_madd_epi16(low, e.low), high, e.high);
 }
 
-// All dwords of `code` hold the code before the block.
 struct FirstWords {
   __m512i code;
   __m512i one, ones, low, high;

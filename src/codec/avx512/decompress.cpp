@@ -20,7 +20,7 @@ struct Scale {
   double inverse = 1 / divisor;
 };
 
-// Division takes longer than all else, so means over a power of two of contributions do without.
+// Division takes longest: means over a power of two of contributions do without.
 template <class T>
 Scale scale_of(const Grid<T>& grid, std::uint32_t divisor) noexcept {
   if (divisor > 1 && divides_exactly<T>(grid.width, divisor))
@@ -57,7 +57,7 @@ struct Output {
   STRETTO_MEMBER void advance(int n) noexcept { y += n; }
 };
 
-// One value in all missing places. A vector's lanes are a whole number of bytes.
+// A vector's lanes are a whole number of bytes.
 template <bool kStream, class T>
 struct FilledOutput {
   static constexpr bool kFilled = true;
@@ -110,7 +110,7 @@ STRETTO_INLINE void put_four(const FourVectors& q, const Scale& s, const Out& ou
   for (int k = 0; k < 4; ++k) put_codes<kProduct, kMean>(q.v[k], s, out, 16 * k, out.y);
 }
 
-// Each step is a dependency chain, so the steps of three pairs of blocks overlap.
+// Each step is a dependency chain: those of three pairs of blocks overlap.
 template <Product kProduct, bool kMean, bool kZeros, class Out, class Blocks>
 STRETTO_INLINE void decode_two_by_two(const NarrowGroup& g, const Scale& s, Blocks blocks, Out out) noexcept {
   const std::uint8_t* p = g.planes;
@@ -177,7 +177,7 @@ STRETTO_INLINE void decode_pairs(const NarrowGroup& g, const Scale& s, Blocks bl
 
 template <Product kProduct, bool kMean, class Out, class Blocks>
 STRETTO_INLINE void decode_blocks(const NarrowGroup& g, const Scale& s, Blocks blocks, Out out) noexcept {
-  // Code for groups without zero blocks, which gains 2 %, is for the most frequent cases alone.
+  // Code for groups without zero blocks gains 2 %, for the most frequent cases alone.
   if constexpr (!kMean && !Out::kFilled) {
     if (!has_zeros(g.widths)) return decode_pairs<kProduct, kMean, false>(g, s, blocks, out);
   }

@@ -1,5 +1,5 @@
-// The entropy stage (contracts: dense/coder.hpp). A set's 32 states are two registers of 16-bit words; a block's table
-// lies in registers.
+// The entropy stage (dense/coder.hpp). A set's 32 states are two registers of 16-bit words; a block's table lies in
+// registers.
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -8,14 +8,13 @@
 namespace stretto::codec::avx512 {
 
 // A block's planes are one register up to kMostWidth, and are taken one by one up to kMostSymbol. The scalar code
-// serves wider blocks and longer tables.
+// serves others.
 inline constexpr int kMostWidth = 16;
 inline constexpr int kMostSymbol = 31;
 
 STRETTO_AVX512_BEGIN
 
-// Words of a vector in memory, for loads of 8 bytes. Such a load of the upper half waits for a store of 64 bytes, but
-// not for two of 32.
+// Words of a vector for loads of 8 bytes: one of the upper half waits for a store of 64 bytes, but not for two of 32.
 template <int kWords>
 struct Words {
   alignas(64) std::uint8_t bytes[64];

@@ -8,7 +8,7 @@ namespace {
 
 using dense::kLanes;
 
-// Place 31 comes first. A step's words then go to ascending lanes, from the end of the words on, and are read before
+// Place 31 comes first: a step's words then go to ascending lanes, from the end of the words on, and are read before
 // their number is known.
 struct Set {
   __m512i low, high;
@@ -75,7 +75,7 @@ STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, const dense::T
   const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
   return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[0]));
 }
-// The sign of a word says that its slot lies below the threshold.
+// The sign says that the slot lies below the threshold.
 STRETTO_INLINE __m512i below(__m512i slot, const dense::Table& t, int k) noexcept {
   return _mm512_sub_epi16(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
 }
@@ -91,7 +91,7 @@ STRETTO_INLINE __m512i plus_unless(__m512i sign, __m512i symbols) noexcept {
   return _mm512_ternarylogic_epi32(_mm512_srai_epi16(sign, 15), all(kDecode.symbol[kLog]), symbols,
                                    0xae);  // (~sign & b) | c
 }
-// Symbols below 2^kLevels. Comparisons are subtractions, whose signs select: they take fewer cycles than masks.
+// Symbols below 2^kLevels. Subtractions, whose signs select, take fewer cycles than masks.
 template <int kLevels>
 STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcept {
   __m512i s = first_symbol();
@@ -215,7 +215,7 @@ struct Position {
   std::uint8_t* planes;
 };
 
-// x is set `set`. False if the chunk is malformed.
+// x is set `set`. False: malformed.
 template <bool kUnsigned>
 STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Position& at) noexcept {
   const dense::Tables& tables = *d->tables;

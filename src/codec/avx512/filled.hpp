@@ -29,7 +29,7 @@ inline constexpr FillTables kFillTables{};
 
 STRETTO_AVX512_BEGIN
 
-// Places of a group's missing values, which all have the bits of `value`.
+// All have the bits of `value`.
 template <class T>
 struct MissingPlaces {
   Lanes lanes;
@@ -77,7 +77,7 @@ STRETTO_INLINE bool find_missing(const double* x, const Grid<double>& g, double*
   return some != 0;
 }
 
-// Codes of a block but for the places whose values have the bits of `missing`; returns these places.
+// Returns the places whose values have the bits of `missing`, and codes the others.
 STRETTO_INLINE std::uint32_t quantise_filled_block16(const float* x, const Grid<float>& g, __m512i missing,
                                                      SumRange<float>& range, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
@@ -125,8 +125,8 @@ STRETTO_INLINE Quantised quantise_filled16(const T* x, const Grid<T>& g, const B
   return missing->all != ~0u ? range.all(static_cast<std::uint32_t>(g.safe_code32)) : Quantised{true, 0, 0};
 }
 
-// Missing places take the code before them; those at the front, the first code. At least one place is not missing. The
-// word before q is overwritten.
+// Missing places take the code before them; those at the front, the first code. Some place is not missing. Overwrites
+// the word before q.
 template <class T>
 STRETTO_INLINE void fill16(const MissingPlaces<T>& missing, std::int16_t* q) noexcept {
   const auto first = static_cast<int>(_tzcnt_u32(~missing.all));
@@ -151,7 +151,6 @@ STRETTO_INLINE void fill16(const MissingPlaces<T>& missing, std::int16_t* q) noe
   }
 }
 
-// The section of one value for all missing places.
 template <class T>
 STRETTO_INLINE std::uint8_t* write_alike(const MissingPlaces<T>& missing, std::uint8_t* p) noexcept {
   std::uint8_t* const kind = p;
@@ -190,7 +189,6 @@ void add_to(ExactSum<T>& sum, const AlikeValue& v, bool negate) noexcept {
     sum.add(load<T>(v.at), negate);
 }
 
-// Writes the exact sum of two values; returns its bytes.
 template <class T>
 STRETTO_INLINE std::size_t write_sum(const AlikeValue& a, const AlikeValue& b, bool negate_b,
                                      std::uint8_t* out) noexcept {

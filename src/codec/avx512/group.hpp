@@ -41,7 +41,7 @@ struct AlikeRunsInto {
   }
 };
 
-// False unless the words are a well-formed narrow group, without exceptions or, as `to` says, with them.
+// The words are a well-formed narrow group, without exceptions or, as `to` says, with them.
 template <class To>
 STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, NarrowGroup* g, To to) noexcept {
   g->base = g->slope = 0;
@@ -88,7 +88,6 @@ STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, Narr
 STRETTO_INLINE bool read_group(const std::uint8_t* p, std::size_t words, NarrowGroup* g) noexcept {
   return read_group_to(p, words, g, NoExceptions());
 }
-// False unless the words are a well-formed narrow group with exceptions.
 static inline bool read_filled(const std::uint8_t* p, std::size_t words, Type type, NarrowGroup* g, GroupView* view,
                                const GroupView* like = nullptr) noexcept {
   view->m = kGroup;
@@ -115,7 +114,7 @@ STRETTO_INLINE std::uint8_t* write_head(Predictor predictor, std::int32_t base, 
   return p;
 }
 
-// Appends the widths to the planes, which end at p, and completes word 0. Returns the words.
+// Appends the widths at p, and completes word 0. Returns the words.
 STRETTO_INLINE std::size_t finish_group(__m256i widths, std::uint8_t* out, std::uint8_t* p) noexcept {
   Form form{};
   p += write_widths(widths, p, &form);

@@ -1,4 +1,4 @@
-// The map of a full group's missing places (docs/format.md, section 3), written and read without a branch on a place.
+// The map of a full group's missing places, without a branch on a place.
 #pragma once
 
 #include <bit>
@@ -23,8 +23,7 @@ STRETTO_AVX512_BEGIN
 
 constexpr std::size_t padded_map(std::size_t n) noexcept { return (n + 3) / 4 * 4; }
 
-// GCC 12 may spill the mask's 8 or 16 bits and read 32 back, where calls come between (as under ThreadSanitizer): the
-// bits go to a register at once.
+// GCC 12 may spill the mask's 8 or 16 bits and read 32 back, where calls come between (as under ThreadSanitizer).
 template <class Mask>
 STRETTO_INLINE std::uint32_t bits_of(Mask mask) noexcept {
   std::uint32_t bits = mask;
@@ -32,7 +31,7 @@ STRETTO_INLINE std::uint32_t bits_of(Mask mask) noexcept {
   return bits;
 }
 
-// 128 bytes whose parts are loaded soon: loads wait long for the upper half of a store of 64 bytes.
+// Stores in halves: loads wait long for the upper half of a store of 64 bytes.
 STRETTO_INLINE void store_halves(void* p, __m512i v0, __m512i v1) noexcept {
   auto* const at = static_cast<__m256i*>(p);
   _mm256_storeu_si256(at, _mm512_castsi512_si256(v0));
@@ -47,7 +46,7 @@ STRETTO_INLINE std::uint32_t ones_of(__m512i v0, __m512i v1) noexcept {
 }
 
 inline constexpr std::size_t kMapRoom = 288;
-// Some places are missing, v0 and v1 are the lanes. Returns the bytes, at most 140; may touch kMapRoom.
+// v0 and v1 are the lanes; some are set. Returns the bytes, at most 140; may touch kMapRoom.
 STRETTO_INLINE std::size_t write_missing_map(__m512i v0, __m512i v1, std::uint8_t* p) noexcept {
   const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi32(1);
   // Places that differ from the place before.
@@ -154,7 +153,7 @@ struct AlikeValue {
   std::size_t bytes;
   bool is_sum;
 };
-// Behind a map of `map` bytes, whose section is uniform. Bytes of the section; 0 if it is malformed.
+// Behind a map of `map` bytes, whose section is uniform. Bytes of the section; 0 if malformed.
 STRETTO_INLINE std::size_t read_alike_value(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                             AlikeValue* v) noexcept {
   const auto size = static_cast<std::size_t>(value_bytes(type));
@@ -177,8 +176,8 @@ struct AlikeRuns {
   AlikeValue value;
 };
 
-// The places, by a vector of the map's first 64 bytes, of which n from byte 2 on are runs. 0 if they are malformed, or
-// if the map as lanes may be shorter.
+// By a vector of the map's first 64 bytes, of which n from byte 2 on are runs. 0: malformed, or the map as lanes may be
+// shorter.
 STRETTO_INLINE std::uint32_t count_missing(__m512i map, std::size_t n) noexcept {
   const __m512i zero = _mm512_setzero_si512();
   const __mmask64 runs = _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(n)) << 2;
@@ -210,7 +209,7 @@ STRETTO_INLINE std::uint32_t count_missing(__m512i map, std::size_t n) noexcept 
   return padded_map(2 + n) <= 12 + 4 * static_cast<std::size_t>(_mm_popcnt_u64(inside)) ? missing : 0;
 }
 
-// False if the section is another, or malformed, or the map not that of `like`.
+// False: another section, malformed, or another map than that of `like`.
 STRETTO_INLINE std::size_t read_alike_runs(const std::uint8_t* p, std::size_t left, Type type, AlikeRuns* r,
                                            const AlikeRuns* like) noexcept {
   if (left < 4) return 0;

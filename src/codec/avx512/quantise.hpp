@@ -1,5 +1,5 @@
-// A fused multiply-add puts the code into the low bits of a float. The extremes of these bits show whether all codes
-// were safe (Grid), and whether 16 bits suffice.
+// A fused multiply-add puts the code into the low bits of a float, whose extremes show whether all codes were safe
+// (Grid), and whether 16 bits suffice.
 #pragma once
 
 #include "codec/avx512/target.hpp"
@@ -22,7 +22,7 @@ STRETTO_INLINE bool fits16(const Quantised& q) noexcept {
 STRETTO_INLINE bool lies_far(const Quantised& q) noexcept {
   return q.safe && (q.least >= 32768 || q.most < -32768) && std::int64_t{q.most} - q.least <= 16383;
 }
-// From the codes' last 16 bits to their distances from the least.
+// From the codes' last 16 bits.
 STRETTO_INLINE Quantised from_least(const Quantised& found, std::int16_t* q) noexcept {
   const __m512i least = _mm512_set1_epi16(static_cast<short>(found.least));
   for (int i = 0; i < kGroup; i += 32) _mm512_store_si512(q + i, _mm512_sub_epi16(_mm512_load_si512(q + i), least));
@@ -40,8 +40,7 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-// Least and largest sums of quantise16(), as unsigned integers: infinities, NaN and large values of either sign lie
-// outside the bounds of codes.
+// Sums of quantise16() as unsigned integers: infinities, NaN and large values lie outside the bounds of codes.
 template <class T>
 struct SumRange;
 template <>

@@ -1,5 +1,5 @@
 // Code between STRETTO_AVX512_BEGIN and _END is compiled for AVX-512 (F, BW, DQ, VL, CD, VBMI, VBMI2, VNNI, BITALG) and
-// GFNI. Earlier headers keep the build's target, so that their code runs on every processor.
+// GFNI. Earlier headers keep the build's target: their code runs on every processor.
 #pragma once
 
 #include <immintrin.h>

@@ -28,7 +28,7 @@ struct AddValues {
     grid_of_codes_.r = 1;
     return o;
   }
-  // True if all groups must be written again, wide.
+  // All groups must be written again, wide.
   STRETTO_DEVICE bool widen(u64 bound) {
     const bool again = !wide && ha_.bound + bound > kNarrowLimit;
     wide = wide || again;

@@ -1,4 +1,4 @@
-// A block of warps on the host (interface: tile.hpp). Warps run one after another between barriers.
+// Warps run one after another between barriers. Interface: tile.hpp.
 #pragma once
 
 #include <array>

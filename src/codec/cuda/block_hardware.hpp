@@ -1,5 +1,4 @@
-// A block of warps of the GPU (interface: tile.hpp). Shared memory holds all state, also the operation, to save
-// registers.
+// Interface: tile.hpp. Shared memory holds all state, also the operation, to save registers.
 #pragma once
 
 #include "codec/cuda/compress.hpp"
@@ -42,7 +41,7 @@ constexpr u64 scratch_bytes(Scratch s) {
   }
 }
 
-// Codes: holds groups' codes, else only words of streams.
+// Codes: holds groups' codes, else only words.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);

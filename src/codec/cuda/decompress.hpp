@@ -5,7 +5,7 @@
 
 namespace stretto::codec::cuda {
 
-// Rounded to float64, then to T. A NaN becomes quiet and keeps its payload, as on the host.
+// Rounded to float64, then to T. A NaN becomes quiet and keeps its payload.
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
   const T v = number_of<T>(bits);
@@ -39,7 +39,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Decodes groups g, g + stride, ... Meanwhile the next group's words are copied, and the following index is loaded.
+  // Decodes groups g, g + stride, ..., while the next group's words are copied, and the following index is loaded.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -98,7 +98,7 @@ struct Decompress {
     return true;
   }
 
-  // A whole narrow group. If exceptions have one value, writes them too, and clears g.exceptions.
+  // If exceptions have one value, writes them too, and clears g.exceptions.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
     const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
@@ -141,7 +141,7 @@ struct Decompress {
       each_run<1>(g, [&](int run, const Codes& a, const Codes& b) { store(run, a, b, single, put_stored); });
     } else if constexpr (sizeof(T) == 4) {
       if (quads_ == Quads::doubly) {
-        // The quotient rounded to float64, then to float32 (docs/codec.md, "Means").
+        // Rounded to float64, then to float32 (docs/codec.md, "Means").
         const double &product = product_, &rest = product_rest_;
         const auto doubled = [&](const Quad<i32>& q) {
           Quad<float> x;
@@ -227,7 +227,7 @@ struct Decompress {
   Quads quads_;
 };
 
-// The first kernel of HomComp. Exceptions are no_code.
+// Exceptions are no_code.
 template <class W, class T>
 struct Quantise {
   using C = Code<T>;
@@ -267,14 +267,14 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// Smallest and largest finite value below a magnitude, as maxima of ordered integers.
+// Smallest and largest value are found as maxima of ordered integers.
 template <class W, class T>
 struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
   double above;  // magnitudes from here on are left out
-  // Largest of ~ordered(v), and of ordered(v), 0 for none; number of values left out.
+  // Largest of ~ordered(v), and of ordered(v), 0 for none; number left out.
   u64* found;
 
   struct Tally {
@@ -301,7 +301,7 @@ struct Range {
     };
     if (m == kGroup && quad_aligned(x.x)) {
       *tally = fold_values<W, Tally>(x, g * kGroup, T{}, *tally, [=](Tally t, int, const Quad<T>* in) {
-        // Sixteen values at once, or each if one is too large. NaN are ignored.
+        // Sixteen at once, or each if one is too large. NaN are ignored.
         T low = in[0].v[0], high = low;
         STRETTO_UNROLL
         for (int k = 1; k < 16; ++k) {

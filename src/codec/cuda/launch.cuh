@@ -1,4 +1,3 @@
-// Each kernel is instantiated in one .cu file.
 #pragma once
 
 #include "codec/cuda/kernels.cuh"
@@ -61,7 +60,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   return 0;
 }
 
-// Returns this launch's error. Neither reports nor clears an earlier error of other code.
+// This launch's error; an earlier one of other code stays.
 template <class... Parameter, class... Argument>
 int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cudaStream_t stream,
                   const Argument&... argument) {
@@ -72,8 +71,7 @@ int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cu
   return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
 }
 
-// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream) for the launch, and
-// copies the result.
+// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream), and copies the result.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;

@@ -1,5 +1,4 @@
-// Constants and layout for kernels, which include no host code. tests/codec/cuda holds them equal to
-// codec/stream/format.hpp.
+// For kernels, which include no host code. tests/codec/cuda holds it equal to codec/stream/format.hpp.
 #pragma once
 
 #include "codec/cuda/device.hpp"

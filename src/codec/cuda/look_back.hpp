@@ -10,7 +10,7 @@ namespace stretto::codec::cuda {
 
 constexpr u64 kSumKnown = u64{1} << 62, kOffsetKnown = u64{2} << 62, kDescriptorValue = (u64{1} << 62) - 1;
 
-// Words before this tile. Called by one warp; descriptors start as zeros.
+// Called by one warp; descriptors start as zeros.
 template <class W>
 STRETTO_DEVICE u64 look_back(u64* descriptors, u64 tile, u64 words) {
   const auto publish = [&](u64 v) {

@@ -1,4 +1,4 @@
-// Headers and index in device memory, with all checks of codec/stream/inspect.cpp except the checksum. Streams begin at
+// Headers and index in device memory, with all checks of codec/stream/inspect.cpp but the checksum. Streams begin at
 // multiples of 8 bytes.
 #pragma once
 
@@ -83,7 +83,7 @@ STRETTO_DEVICE Index index_of(const StreamRef& s, const Header& h) {
           l.body};
 }
 
-// Each lane has the lengths of two groups of the chunk; lanes 0 to 3 have the offsets of this chunk and the next.
+// A lane has the lengths of two groups; lanes 0 to 3 have the offsets of this chunk and the next.
 template <class W>
 struct IndexWords {
   typename W::template Lane<u32> lengths, offsets;

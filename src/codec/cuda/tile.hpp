@@ -5,7 +5,7 @@
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
 //   shared(): a Shared; memory(w): warp w's Memory; index(), blocks()
-//   All warps of a block see one operation object.
+// All warps of a block see one operation object.
 #pragma once
 
 #include "codec/cuda/look_back.hpp"
@@ -133,7 +133,6 @@ class StreamWriter {
     const u64 bound = W::read(&o_.control->bound);
     if constexpr (Op::kMayWiden) {
       block_.each_warp([&](int w) {
-        // Narrow groups may need more room than wide ones.
         const auto o = static_cast<Outcome>(outcome);
         const bool fits = o == Outcome::ok || o == Outcome::buffer_too_small || o == Outcome::overflow;
         if (w == 0) by_one_lane<W>([&] { block_.shared().again = fits && op_.widen(bound); });
@@ -171,7 +170,7 @@ class StreamWriter {
         by_one_lane<W>([&] { shared.words[w] = words; });
       });
       block_.each_warp([&](int w) {
-        // Another warp requests the next tile, so that memory latencies overlap.
+        // Another warp requests the next tile: memory latencies overlap.
         if (w == 1) by_one_lane<W>([&] { shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1); });
         if (w) return;
         u64 sum = 0;

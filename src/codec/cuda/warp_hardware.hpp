@@ -1,4 +1,4 @@
-// A warp of the GPU (interface: warp_emulated.hpp). A lane's value is a register of its thread.
+// Interface: warp_emulated.hpp. A lane's value is a register of its thread.
 #pragma once
 
 #include "codec/cuda/device.hpp"

@@ -6,7 +6,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// Inline functions of the headers above keep the build's target, so vector code does not call them.
+// Inline functions of the headers above keep the build's target: vector code does not call them.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt"))), apply_to = function)
 #else
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMost = 31;
 
-// For eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask.
+// Eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask.
 struct Shuffles {
   alignas(16) std::uint8_t together[256][16], apart[256][16];
 };
@@ -57,8 +57,6 @@ inline __m256i bytes_of(__m256i first, __m256i second) noexcept {
 inline std::uint32_t bits_of(__m256i first, __m256i second) noexcept {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes_of(first, second)));
 }
-
-// ------------------------------------------------------------------------------------------------- scan ----
 
 // 255 in each lane whose bit is set.
 inline __m256i lanes_of(std::uint32_t bits) noexcept {
@@ -102,8 +100,6 @@ inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned,
   low->p_ = p;
 }
 
-// ----------------------------------------------------------------------------------------------- encode ----
-
 struct Wide {
   __m256i of[4];
 };
@@ -137,7 +133,7 @@ inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
   return found;
 }
 
-// Codes 32 symbols. A state over its frequency is the upper half of a product with a precomputed inverse (Table).
+// A state over its frequency is the upper half of a product with a precomputed inverse (Table).
 template <int kEights>
 inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide& x, std::uint8_t* out) noexcept {
   const __m256i lower = _mm256_set1_epi32(0xffff), part = _mm256_set1_epi32((1 << 13) - 1);
@@ -186,9 +182,6 @@ inline std::uint8_t* put(const Table& t, int last, const std::uint8_t* symbols, 
   return out;
 }
 
-// ----------------------------------------------------------------------------------------------- decode ----
-
-// Halves, as in States: lanes 0 to 15, and 16 to 31.
 struct Set {
   __m256i low[2], high[2];
 };

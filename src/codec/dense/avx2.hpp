@@ -1,5 +1,4 @@
-// The entropy stage with AVX2 and BMI2 (contracts: dense/coder.hpp). Blocks and tables of more than 31 planes or
-// symbols are left to the scalar code.
+// The entropy stage (dense/coder.hpp). The scalar code serves more than 31 planes or symbols.
 #pragma once
 
 #include "codec/dense/coder.hpp"

@@ -19,7 +19,7 @@ class BitWriter {
     bits_ &= 7;
   }
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(p_ - begin_) + (bits_ > 0); }
-  // Fills the last byte up with zeros. Returns all bytes.
+  // Fills the last byte with zeros.
   std::size_t finish() noexcept {
     store(p_, held_);
     return bytes();
@@ -46,7 +46,7 @@ class BitReader {
     at_ += static_cast<std::uint64_t>(n);
     return static_cast<std::uint32_t>(v & ((std::uint64_t{1} << n) - 1));
   }
-  // Bytes read; 0 if there were not as many.
+  // 0: there were not as many.
   std::size_t finish() const noexcept { return at_ <= size_ ? static_cast<std::size_t>((at_ + 7) / 8) : 0; }
 
  private:

@@ -1,5 +1,5 @@
-// The entropy stage: residuals in planes to classes, low bits and states, and back. coder.cpp is the reference; kernels
-// give the same bytes (codec/kernels.hpp).
+// The entropy stage: residuals in planes to classes, low bits and states, and back. coder.cpp is the reference of the
+// kernels.
 #pragma once
 
 #include "codec/dense/bits.hpp"
@@ -23,17 +23,17 @@ bool ended(const States& states, int sets) noexcept;
 void write_states(const States& states, int sets, std::uint8_t* out) noexcept;
 bool read_states(const std::uint8_t* p, int sets, States* states) noexcept;
 
-// Bytes behind their output that these functions and their kernels may touch.
+// Bytes behind their output that functions and kernels may touch.
 inline constexpr std::size_t kCoderSlack = 128;
 // For a group, without states: a word a lane and step.
 inline constexpr std::size_t kMostWordBytes = (kBlocks + 1) * std::size_t{kLanes} * 2;
 
-// Reads the planes of a group. Counts widths and classes; writes low bits to `low`, and a byte for each value's class
-// to `classes`. counts->widest >= widths.widest > 0.
+// Counts widths and classes of a group; writes low bits to `low`, and a byte for each value's class to `classes`.
+// counts->widest >= widths.widest > 0.
 void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
           BitWriter* low) noexcept;
 
-// Codes widths and classes of n groups, the last group first. Returns the end of the output.
+// The last group first. Returns the end of the output.
 std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
                      States* states, std::uint8_t* out) noexcept;
 
@@ -48,7 +48,7 @@ struct Decoder {
   std::uint64_t bit, bits;
 };
 
-// Decodes widths and planes of the next group into room for kMostPlaneBytes. Returns the planes' bytes, or kMalformed.
+// Widths and planes of the next group, into room for kMostPlaneBytes. Returns the planes' bytes, or kMalformed.
 // `widest` is in 1..kMaxWidth.
 inline constexpr std::size_t kMalformed = ~std::size_t{0};
 inline constexpr std::size_t kMostPlaneBytes = kBlocks * std::size_t{kMaxWidth} * 4 + 64;

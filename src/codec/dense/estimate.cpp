@@ -1,4 +1,4 @@
-// Length of a fixed stream's groups in dense chunks, from the entropy of their classes.
+// Estimates a chunk's length from the entropy of its classes.
 #include <bit>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// The head of a group in a dense chunk: all but widths and planes.
+// All of a group in a dense chunk but widths and planes.
 #pragma once
 
 #include "codec/dense/coder.hpp"
@@ -17,19 +17,18 @@ struct Parts {
   const std::uint8_t* planes = nullptr;
   Widths widths{};
 };
-// False if the words are no group of m values.
 bool take_apart(const std::uint8_t* p, std::size_t words, int m, Type type, Parts* parts) noexcept;
 
 std::uint8_t* write_head(const Parts& parts, std::int64_t* base, std::uint8_t* out) noexcept;
 
-// Reads all of `parts` but planes and widths.of. Null if [p, end) holds no head.
+// Null: [p, end) holds no head.
 const std::uint8_t* read_head(const std::uint8_t* p, const std::uint8_t* end, int m, Type type, std::int64_t* base,
                               Parts* parts) noexcept;
 
-// Writes the fixed form up to its planes, and returns their place. Room: kMaxGroupBytes + 40.
+// Writes the fixed form up to its planes. Room: kMaxGroupBytes + 40.
 std::uint8_t* begin_group(const Parts& parts, std::uint8_t* out) noexcept;
 
-// Appends the widths behind the planes, which end at p, and completes word 0. Returns the group's words.
+// Appends the widths at p, and completes word 0. Returns the words.
 std::size_t end_group(const Parts& parts, const std::uint8_t* widths, std::uint8_t* out, std::uint8_t* p) noexcept;
 
 }  // namespace stretto::codec::dense

@@ -1,4 +1,3 @@
-// Restores the groups of dense chunks, in order.
 #pragma once
 
 #include "codec/dense/head.hpp"
@@ -11,10 +10,10 @@ namespace stretto::codec::dense {
 
 class Reader {
  public:
-  // At least a header precedes [begin, end). False if the chunk is malformed.
+  // At least a header precedes [begin, end).
   bool open(const std::uint8_t* begin, const std::uint8_t* end, int groups, Type type,
             const DenseKernels* kernels) noexcept;
-  // Group of m values; its content stays until the next call but one. False if it is malformed, or the last and more
+  // Reads a group of m values, which stays until the next call but one. False if it is malformed, or the last and more
   // follows.
   bool next(int m) noexcept;
   const std::uint8_t* group() const noexcept { return buffer_[turn_]; }

@@ -1,11 +1,11 @@
-// Tables of frequencies, from counts, to bits and back; in integers, so that every encoder gets equal tables.
+// Tables are made of counts in integers, so that every encoder gets equal ones.
 #pragma once
 
 #include "codec/dense/layout.hpp"
 
 namespace stretto::codec::dense {
 
-// Frequencies of symbols 0..n add up to kOne. Symbols beyond have frequency 0 and start at kOne.
+// Frequencies of symbols 0..n, kOne together. Symbols beyond have frequency 0 and start at kOne.
 struct Table {
   alignas(64) std::uint16_t frequency[96];
   alignas(64) std::uint16_t start[96];  // sum of the frequencies before
@@ -28,8 +28,8 @@ struct Tables {
 
 struct Counts {
   std::uint32_t widths[kMaxWidth + 1][kMaxWidth + 1];
-  // [w][k]: values of class k + 1 or more in blocks of width w, as sums of two parts. A kernel adds to them in turns, so
-  // that a block does not wait for the sum of the block before it.
+  // [w][k]: values of class k + 1 or more in blocks of width w, as sums of two parts, to which a kernel adds in turns,
+  // so that a block waits for no sum.
   alignas(64) std::uint32_t at_least[2][kMaxWidth + 1][kMaxWidth];
   std::uint32_t blocks[kMaxWidth + 1];
   int widest = kMaxWidth;  // rows beyond it are 0

@@ -1,4 +1,4 @@
-// Writes groups in fixed form as a chunk, in the shorter of both forms.
+// Takes groups in fixed form; writes the chunk's shorter form.
 #pragma once
 
 #include "codec/dense/head.hpp"
@@ -12,12 +12,11 @@ namespace stretto::codec::dense {
 class Writer {
  public:
   void open(Type type, const DenseKernels* kernels) noexcept;
-  // Place of the next group, with room for any.
+  // Room for any group.
   std::uint8_t* at() noexcept { return fixed_ + kLengths + fixed_bytes_; }
   std::size_t room() const noexcept { return kFixedRoom - fixed_bytes_; }
   void put(std::size_t words, int m) noexcept;
   int groups() const noexcept { return groups_; }
-  // Ends the chunk, at chunk(); the next put() begins another.
   void close() noexcept;
   const std::uint8_t* chunk() const noexcept { return dense_ ? chunk_ : fixed_; }
   std::size_t bytes() const noexcept { return bytes_; }

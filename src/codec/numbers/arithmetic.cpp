@@ -84,7 +84,7 @@ std::size_t add_as(const GroupView& a, const GroupView& b, bool negate_b, const 
   return write_group(s, q, lanes, {&SumSource<T>::write, &source, same && a.uniform && b.uniform}, out, room);
 }
 
-// An operand's values in stored form; a code if neither operand is an exception.
+// In stored form; a code if neither operand is an exception.
 template <class T>
 struct Selection {
   const GroupView& g;

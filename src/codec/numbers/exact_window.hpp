@@ -1,4 +1,4 @@
-// Sums of numbers of similar magnitude: 256 bits of an exact sum, from the last bit of the grid's width on.
+// 256 bits of an exact sum, from the last bit of the grid's width on, for numbers of similar magnitude.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline void add(Number& n, const Number& m) noexcept {
   n.flags |= m.flags;
 }
 
-// True if 126 bits and a sign suffice, so that a code can be added in 128 bits.
+// 126 bits and a sign suffice, so that a code can be added in 128 bits.
 inline bool is_short(const Number& n) noexcept {
   const auto high = static_cast<std::int64_t>(n.limb[1]);
   const auto sign = static_cast<std::uint64_t>(high >> 63);

@@ -23,11 +23,11 @@ struct Grid {
   // or 2^-53. |x - y| <= w/2 + 2 |q| w u is below eps (1 - 2^-15) if |q| <= (h - 2^-14) / (4 u) and |y| <= largest.
   double safe_code = 0;    // float32: at most 8,191, so that second differences fit 16 bits
   double safe_code32 = 0;  // at most 2^21 - 1 for float32, 2^31 - 1 for float64
-  // Encoders choose the order of prediction by the costs of this coding: fixed or dense.
+  // By whose costs encoders choose the order of prediction: fixed or dense.
   Coding orders = Coding::fixed;
 };
 
-// True if width / n needs no rounding in T. A mean over n contributions then has the codes of their sum on the finer grid.
+// width / n needs no rounding in T. A mean over n contributions then has the codes of their sum on the finer grid.
 template <class T>
 bool divides_exactly(double width, std::uint32_t n) noexcept {
   const double finer = width / n;

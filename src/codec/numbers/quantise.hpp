@@ -22,14 +22,14 @@ inline double residue(double x, std::int64_t q, const Grid<double>& g) noexcept 
   return std::fma(-static_cast<double>(q), g.width, x);
 }
 
-// True if x is within the bound of q*w and of the decoded value, which is finite in the caller's type.
+// x is within the bound of q*w and of the decoded value, which is finite in the caller's type.
 template <class T>
 bool good(T x, std::int64_t q, const Grid<T>& g) noexcept {
   const T y = dequantise(q, g);
   return std::fabs(residue(x, q, g)) <= g.eps_e && std::fabs(x - y) <= g.eps_y && std::fabs(y) <= g.largest;
 }
 
-// The integer nearest to x / width by the format's arithmetic; false if there is none.
+// By the format's arithmetic; false if there is none.
 inline bool nearest_code(float x, const Grid<float>& g, std::int64_t* q) noexcept {
   const double product = static_cast<double>(x) * static_cast<double>(g.r);
   if (std::fabs(product) < 0x1p21) {

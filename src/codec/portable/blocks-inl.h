@@ -55,7 +55,7 @@ HWY_INLINE std::uint32_t MostOfLanes(hn::Vec<Tag<std::uint16_t>> v) {
   }
 }
 
-// get(0), get(1), ... are a block's vectors. Writes up to 32 bytes too many. Returns the least sufficient width.
+// get(0), get(1), ... are a block's vectors. Writes up to 32 bytes too many. Returns the least width.
 template <bool kSigned, class Get>
 HWY_INLINE int WriteBlock(const Get& get, std::uint8_t* p) {
   const Tag<std::int16_t> d;
@@ -154,8 +154,8 @@ HWY_INLINE int EncodeBlock(const std::int16_t* q, const Summand& summand, int b,
 #endif
 }
 
-// A row, preceded by two earlier codes. Returns the end of the planes; may write up to 64 bytes more. `ahead` is read
-// after this group.
+// A row, preceded by two earlier codes. Returns the end of the planes; may write 64 bytes more. `ahead` is read after
+// this group.
 template <int kOrder, bool kSigned, class Summand>
 HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, const void* ahead, std::uint8_t* width,
                                      std::uint8_t* at) {

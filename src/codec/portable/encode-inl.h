@@ -40,7 +40,6 @@ HWY_INLINE void Precede(T* q, Start start) {
 }
 
 // The head is at `out`, the planes begin at `at`. `order`, the differences of q, may be less than the predictor's.
-// Returns the words.
 template <class Summand>
 HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, Summand summand, const void* ahead,
                                  std::uint8_t* at, std::uint8_t* out) {
@@ -105,12 +104,12 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// True if the sums of residuals fit 16 bits. Intermediate values may wrap around modulo 2^16.
+// Sums of residuals fit 16 bits. Intermediate values may wrap around modulo 2^16.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
   const bool is_unsigned = a.predictor == Predictor::none_unsigned;
-  // The range includes zero, so it also bounds differences from zero.
+  // The range includes zero, so it bounds differences from zero.
   const auto range = static_cast<std::uint32_t>(codes.range.most - codes.range.least);
   const std::uint32_t most = is_unsigned ? 1u << a.widest : 1u << a.widest >> 1, span = 1u << a.widest;
   std::uint32_t reach = (order == 0 ? range : range << (order - 1)) + most;

@@ -86,7 +86,7 @@ struct SumHead {
   }
 };
 
-// Groups with different missing places. write(qa, qb, at) writes the exceptions. Declines if 16 bits might not suffice.
+// write(qa, qb, at) writes the exceptions. Declines if 16 bits might not suffice.
 template <class Write>
 std::size_t AddUnlikeSmall(const FilledGroup& a, const FilledGroup& b, const Lanes lanes, bool negate_b,
                            std::uint8_t* out, const Write& write) {

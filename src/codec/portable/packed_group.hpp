@@ -1,4 +1,4 @@
-// A full narrow group without exceptions. group.hpp has general, slower forms.
+// A full narrow group without exceptions.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ constexpr std::uint32_t gather_nibbles(std::uint64_t x) noexcept {
   return static_cast<std::uint32_t>(x | x >> 16);
 }
 
-// The widths end at *end, which moves to their start. False if they do not fit after p.
+// The widths end at *end, which moves to their start. False: no room after p.
 inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** end, std::uint8_t* width) noexcept {
   const bool nibbles = form == Form::nibbles || form == Form::masked_nibbles;
   const auto left = [&] { return static_cast<std::size_t>(*end - p); };
@@ -73,7 +73,7 @@ inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** e
   return true;
 }
 
-// False unless the words are a well-formed narrow group without exceptions.
+// False unless the words are well-formed.
 inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* g) noexcept {
   g->planes = p;
   g->end = p + 4 * words;
@@ -170,7 +170,7 @@ inline Form write_packed_widths(const std::uint8_t* width, std::uint8_t** p) noe
   return nibbles ? Form::masked_nibbles : Form::masked_bytes;
 }
 
-// Head and planes, which end at `at`, are written. Returns the words.
+// Head and planes, which end at `at`, are written.
 inline std::size_t finish_packed(const std::uint8_t* width, std::uint8_t* at, std::uint8_t* out) noexcept {
   const Form form = write_packed_widths(width, &at);
   const auto unsigned_zeros = static_cast<std::uint32_t>(Predictor::none_unsigned);

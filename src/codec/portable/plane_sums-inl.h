@@ -89,8 +89,7 @@ HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow)
 }
 
 // Adds `low`, raised kRaise times, and `high`; each may be negated. Returns the end of the planes, or null if unsigned
-// residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May write up to 16 kQuads bytes
-// more.
+// residuals would need 32 bits. Sums have up to 4 kQuads planes, or are modulo 2^32. May write 16 kQuads bytes more.
 template <bool kSigned, int kRaise, int kQuads>
 HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                     std::uint8_t* width, std::uint8_t* at) {

@@ -162,7 +162,7 @@ HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int c
   PlanesToBytes(last, count, bytes);
 }
 
-// Reads byte kByte of all residuals to bytes + kGroup * kByte. Returns the bytes that the widest block needs.
+// Writes to bytes + kGroup * kByte. Returns the bytes that the widest block needs.
 HWY_INLINE int ReadBytes(const PackedGroup& g, std::uint8_t* bytes) {
   const int n = g.widest <= 8 ? 1 : (g.widest + 7) / 8;
   const std::uint8_t* p = g.planes;

@@ -42,7 +42,7 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// For values without codes, or with codes that need a check. Declines codes beyond 32 bits.
+// Values without codes, or with codes to check. Declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;

@@ -1,5 +1,5 @@
 // Codes to residuals and back, the order, and groups from residuals. T is int16_t if everything fits, else int32_t,
-// with the format's arithmetic modulo 2^32.
+// modulo 2^32.
 #if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
 #undef STRETTO_PORTABLE_RESIDUALS_INL_H_
@@ -240,8 +240,8 @@ HWY_INLINE std::uint8_t* WritePlanes(bool is_signed, const T* e, std::uint8_t* w
   return at;
 }
 
-// Returns the words. between(p) writes the section between slope and planes, and returns its end, or null to decline.
-// May write up to 28 bytes more.
+// between(p) writes the section between slope and planes, and returns its end, or null to decline. May write 28 bytes
+// more.
 template <class T, class Between>
 HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t slope, const T* e, std::uint8_t* out,
                                   const Between& between) {

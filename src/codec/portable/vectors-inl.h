@@ -1,4 +1,4 @@
-// At most 32 bytes, the bytes or planes of one block: wider vectors would gain little, and all shapes are compile-time
+// At most 32 bytes, the bytes or planes of one block: wider vectors gain little, and all shapes are compile-time
 // constants.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
@@ -35,8 +35,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if STRETTO_PORTABLE_TARGET
 
-// STRETTO_PORTABLE_NARROW tests 16-byte vectors on other machines. SVE_256 has vectors of 32 bytes alone: Highway 1.0.3's
-// ConcatEven and ConcatOdd lose lanes of shorter ones there.
+// STRETTO_PORTABLE_NARROW tests 16-byte vectors on other machines. SVE_256 has vectors of 32 bytes alone:
+// Highway 1.0.3's ConcatEven and ConcatOdd lose lanes of shorter ones there.
 #if (HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SVE_256) || HWY_MAX_BYTES < 32 || defined(STRETTO_PORTABLE_NARROW)
 inline constexpr std::size_t kBytes = 16;
 #else
@@ -54,8 +54,8 @@ struct Row {
   T* at() noexcept { return memory + kBefore; }
 };
 
-// The mask's bits, of at most 8 lanes. GCC 12 may spill a mask's 8 bits and read 32 back, where calls come between (as
-// under ThreadSanitizer): the bits go to a register at once.
+// Bits of a mask of at most 8 lanes. GCC 12 may spill these and read 32 back, where calls come between (as under
+// ThreadSanitizer).
 template <class D, class Mask>
 HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {
   static_assert(hn::MaxLanes(D{}) <= 8);

@@ -10,7 +10,7 @@
 namespace stretto::codec::shaped {
 namespace {
 
-constexpr std::uint64_t kLeast = 6, kMost = 48, kShare = 16;  // groups of a sample; of kShare groups one
+constexpr std::uint64_t kLeast = 6, kMost = 48, kShare = 16;  // of kShare groups one
 constexpr double kWorthAnAxis = 0.99;
 
 }  // namespace

@@ -1,4 +1,3 @@
-// The axes along which an array of integers is predicted best, by a sample of its groups.
 #pragma once
 
 #include <memory>
@@ -7,19 +6,19 @@
 
 namespace stretto::codec::shaped {
 
-// Which groups of an array are sampled. The bytes of a sample stand for those of the array.
+// A sample of an array's groups, by whose bytes its axes are chosen.
 class Sample {
  public:
   explicit Sample(std::uint64_t count) noexcept;
-  // False if memory is short; nothing else may be called then.
+  // False if memory is short: no further calls.
   bool ready() const noexcept { return numbers_ && stream_; }
 
   // Estimated bytes of the array in dense chunks, with these differences.
   double integers(const Shape& shape, Axes axes, const std::int32_t* q, const Options& options) noexcept;
-  // Likewise of values, without a shape.
+  // Estimated bytes of values, without a shape.
   double values(Type t, const void* x, double eps, const Options& options) noexcept;
 
-  // The best axes, and their estimated bytes.
+  // The axes that predict best, and their estimated bytes.
   Axes choose(const Shape& shape, const std::int32_t* q, const Options& options, double* bytes) noexcept;
 
  private:

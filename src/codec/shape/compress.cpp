@@ -31,7 +31,6 @@ Status check_shape(const Shape& shape, std::uint64_t* count) noexcept {
   return Status::ok;
 }
 
-// The options that streams of integers take.
 Options options_of_codes(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;
@@ -47,7 +46,7 @@ double largest_kept_by_grid(Type t, const void* x, std::uint64_t count, const Op
   return ranges.below.empty() ? 0 : std::max(std::fabs(ranges.below.lo), std::fabs(ranges.below.hi));
 }
 
-// Numbers of one array after the other, and the streams written of them.
+// Writes streams of one array after the other.
 class Writer {
  public:
   Writer(Type t, const void* x, const Shape& shape, std::uint64_t count, double eps, const Options& options) noexcept
@@ -76,7 +75,6 @@ class Writer {
     return bytes + more < kWorthIt * dense_bytes_;
   }
 
-  // Of the stream that has been written.
   bool gains_clearly() const noexcept { return static_cast<double>(info_.bytes) < kClearGain * dense_bytes_; }
 
   Status write(MutableBytes out, std::size_t* written) noexcept {
@@ -173,7 +171,7 @@ class Writer {
   std::unique_ptr<std::int32_t[]> q_;
   std::unique_ptr<std::uint32_t[]> lanes_;
   Axes axes_ = 0;
-  double dense_bytes_ = 0;  // estimated
+  double dense_bytes_ = 0;
 };
 
 }  // namespace

@@ -43,7 +43,6 @@ Status read_map(const View& v, std::int32_t* map, const Options& options) noexce
   return Status::ok;
 }
 
-// The values of n codes.
 template <class T>
 void put_codes(const Info& info, const std::int32_t* __restrict q, std::size_t n, std::uint32_t divisor,
                T* __restrict y) noexcept {
@@ -60,7 +59,6 @@ void put_codes(const Info& info, const std::int32_t* __restrict q, std::size_t n
   }
 }
 
-// Exception `at`, in order.
 template <class T>
 T exact_value(const View& v, std::uint64_t at, std::uint32_t divisor) noexcept {
   const T value = load<T>(v.values + sizeof(T) * at);
@@ -75,7 +73,7 @@ void put_one_value(const std::int32_t* __restrict map, std::size_t n, T value, T
 template <class T>
 void put_exceptions(const View& v, const std::int32_t* map, std::uint64_t first, std::size_t n, std::uint32_t divisor,
                     void* y) noexcept {
-  std::uint64_t at = 0;  // exceptions before
+  std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < first; ++i) at += static_cast<std::uint32_t>(map[i]);
   for (std::size_t i = 0; i < n; ++i) {
     if (map[first + i] == 0) continue;
@@ -122,7 +120,6 @@ Status decode(const View& v, std::uint64_t first, std::size_t n, void* y, const 
   return Status::ok;
 }
 
-// The options that the streams inside take.
 Options options_inside(const Options& options) noexcept {
   Options o;
   o.isa = options.isa;

@@ -60,7 +60,7 @@ void divide(const Rows& rows, const Parallel* parallel, Work work) noexcept {
       &context);
 }
 
-// row = operation(row, the row before it) along each of the axes. `last_first`: the row before still has its old values.
+// row = operation(row, the row before it) along each axis. `last_first`: the row before still has its old values.
 template <bool last_first, class Operation>
 void combine_with_row_before(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel,
                              Operation operation) noexcept {

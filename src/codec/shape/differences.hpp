@@ -1,4 +1,4 @@
-// Differences along the slower axes of an array of codes, in place and modulo 2^32.
+// Along the slower axes of an array of codes, in place and modulo 2^32.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace stretto::codec::shaped {
 
-using Axes = std::uint8_t;  // bit k: along axis k
+using Axes = std::uint8_t;
 
-inline constexpr int kMostDifferences = 2;  // axes with differences
+inline constexpr int kMostDifferences = 2;
 
 // Places from one index of an axis to the next.
 std::uint64_t stride(const Shape& shape, int axis) noexcept;
@@ -18,7 +18,7 @@ std::uint64_t stride(const Shape& shape, int axis) noexcept;
 void take_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 void sum_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 
-// Differences of the n places from `first` on alone.
+// Differences of the n places from `first` on.
 void differences_at(const Shape& shape, Axes axes, const std::int32_t* q, std::uint64_t first, int n,
                     std::int32_t* d) noexcept;
 

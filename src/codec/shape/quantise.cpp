@@ -18,7 +18,7 @@ std::size_t head_bytes(std::uint32_t word) noexcept {
   return 4 + (base ? 4 : 0) + (predictor == Predictor::second ? 4 : 0);
 }
 
-// A narrow group in `p` without its exceptions section. Returns the words.
+// The group is written to `p`, without its exceptions section. Returns the words.
 std::size_t without_exceptions(const GroupView& view, std::uint8_t* p, std::size_t words) noexcept {
   const auto word = load<std::uint32_t>(p);
   const std::size_t head = head_bytes(word);
@@ -28,7 +28,7 @@ std::size_t without_exceptions(const GroupView& view, std::uint8_t* p, std::size
   return (head + behind) / 4;
 }
 
-// The codes of a newly compressed group of floats; kReadSlack bytes after the words are writable. False if wide.
+// kReadSlack bytes after the words are writable. False if wide.
 template <class T>
 bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kernels, std::int32_t* q,
                   std::uint32_t* lanes) noexcept {
@@ -54,7 +54,7 @@ bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kern
   return true;
 }
 
-// Value by value: a verbatim group may hold values with codes, which a shaped stream need not keep as they are.
+// Value by value: a verbatim group may hold values with codes.
 template <class T>
 bool quantise_each(const T* v, int m, const Grid<T>& grid, const Marks<T>& marks, std::int32_t* q, std::uint32_t* lanes,
                    Tally* tally) noexcept {
@@ -99,7 +99,7 @@ bool quantise_group(const T* v, int m, const GroupEncoder<T>& encoder, const Mar
   }
 }
 
-// Groups of exceptions alone have the last code before them, or else the first one after them.
+// Groups of exceptions alone have the last code before them, or else the first one after.
 void fill_groups(std::uint64_t count, std::int32_t* q, const std::uint32_t* lanes) noexcept {
   const Layout layout(count);
   const auto is_empty = [&](std::uint64_t g) {

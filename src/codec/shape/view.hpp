@@ -1,4 +1,3 @@
-// The checked parts of a shaped stream.
 #pragma once
 
 #include "codec/shape/differences.hpp"
@@ -20,13 +19,12 @@ struct View {
   const std::uint8_t* values = nullptr;
 };
 
-// True if the header says that this is a shaped stream.
+// Checks the header alone.
 bool is_shaped(Bytes in) noexcept;
 
-// `in` is a shaped stream.
 Status open(Bytes in, View* view) noexcept;
 
-// Like the functions of codec.hpp, for shaped streams.
+// Contracts: codec.hpp.
 Status decompress_slice(Bytes in, std::uint64_t first, std::size_t n, void* y, const Options& options,
                         std::uint32_t divisor) noexcept;
 Status validate(Bytes in) noexcept;

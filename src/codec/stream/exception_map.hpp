@@ -1,4 +1,4 @@
-// Places of a group's exceptions (docs/format.md, section 3).
+// docs/format.md, section 3.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace stretto::codec {
 
-// Lanes of block b that exist in a group of m values.
+// That exist in a group of m values.
 constexpr std::uint32_t lanes_below(int b, int m) noexcept {
   const int n = m - kBlock * b;
   return n >= kBlock ? ~0u : n <= 0 ? 0u : (1u << n) - 1;
@@ -20,7 +20,7 @@ constexpr bool is_exception_kind(std::uint8_t kind) noexcept {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// Bytes read; 0 if malformed.
+// 0 if malformed.
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
                                 Lanes lanes) noexcept;
 
@@ -37,7 +37,7 @@ inline int first_exception(const Lanes lanes) noexcept {
   return kBlock * b + std::countr_zero(lanes[b]);
 }
 
-// The exceptions, at least one, have equal bits.
+// At least one exception; all have equal bits.
 template <class T>
 bool all_alike(const T* x, const Lanes lanes) noexcept {
   using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

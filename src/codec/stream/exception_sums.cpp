@@ -58,7 +58,7 @@ struct Pair {
   const Window<T>& window;
   bool codes_are_short;
 
-  // Place i is an exception in a, in b, or in both. Returns the bytes.
+  // Place i is an exception in a, in b, or in both.
   std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
     if (codes_are_short && in_a != in_b) {
       const Operand<T>& missing = in_a ? a : b;
@@ -84,8 +84,7 @@ struct Pair {
   }
 };
 
-// Each operand has one short value for all exceptions, such as a fill value; `both` is their sum. Null: as for
-// write_exception_sums().
+// Each operand has one short value for all exceptions, such as a fill value; `both` is their sum.
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,

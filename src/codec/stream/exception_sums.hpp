@@ -1,4 +1,4 @@
-// Exceptions of the sum of two narrow groups by sums of 256 bits, where they suffice. ExactSum is the reference.
+// Exceptions of the sum of two narrow groups, by sums of 256 bits where they suffice. ExactSum is the reference.
 #pragma once
 
 #include <cstdint>

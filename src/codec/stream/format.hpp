@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
 inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
-// Largest excess of a sum of groups without exceptions over both: word, base and slope, wider widths, and up to two
-// planes per block.
+// Largest excess of a sum of groups without exceptions over both: word, base and slope, wider widths, up to two planes
+// per block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
@@ -99,7 +99,6 @@ struct StreamView {
     return layout.coding == Coding::dense ? entry(c) & ~kDenseBit : entry(c);
   }
   const std::uint8_t* end() const noexcept { return base + info.bytes; }
-  // chunk(chunks) is the end.
   const std::uint8_t* chunk(std::uint64_t c) const noexcept {
     return c < layout.chunks ? base + chunk_offset(c) : end();
   }
@@ -115,10 +114,9 @@ struct StreamView {
   }
 };
 
-// Checks header and index of `in`, and with `checksum` the checksum, if present. `unsupported` for shaped streams.
+// Checks header and index, and with `checksum` the checksum, if present. `unsupported` for shaped streams.
 Status open_stream(Bytes in, StreamView* view, bool checksum) noexcept;
 
-// The checksum of a stream, if it has one.
 Status check_checksum(const Info& info, const std::uint8_t* stream) noexcept;
 
 // For a checksum the body must be complete.

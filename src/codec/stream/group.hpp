@@ -1,4 +1,4 @@
-// One group (docs/format.md, section 3): the reference of the kernels.
+// The reference of the kernels (docs/format.md, section 3).
 #pragma once
 
 #include <cstdint>
@@ -30,19 +30,18 @@ struct GroupView {
   bool exception(int i) const noexcept { return lanes[i / kBlock] >> (i % kBlock) & 1; }
 };
 
-// False if the words are no valid group. `like` (optional): a group of m values that often has the same exceptions.
+// False: invalid words. `like` (optional): a group of m values that often has the same exceptions.
 bool parse_group(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g,
                  const GroupView* like = nullptr) noexcept;
 
-// Reads an exceptions section, of at most `left` bytes, into g, whose m is set. Bytes read; 0 if malformed.
+// Reads a section of at most `left` bytes into g, whose m is set. Bytes read; 0 if malformed.
 std::size_t parse_exceptions(const std::uint8_t* p, std::size_t left, Type type, GroupView* g,
                              const GroupView* like = nullptr) noexcept;
 
-// Reads what follows the section's map of `map` bytes, whose places g has. Bytes of the section; 0 if malformed.
+// Reads the section behind its map of `map` bytes, whose places g has. Bytes of the section; 0 if malformed.
 std::size_t parse_exception_values(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                    GroupView* g) noexcept;
 
-// Sign extended, modulo 2^32 or 2^64.
 void read_residuals(const GroupView& g, Codes e) noexcept;
 
 // Exceptions have their fill; places beyond m have 0.
@@ -50,13 +49,13 @@ void read_codes(const GroupView& g, Codes q) noexcept;
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
-// The orders of dense streams are for groups that no order makes verbatim, so that no value depends on the coding: full
-// ones of codes up to `bound`, whose exceptions are all alike.
+// Dense streams' orders are for groups that no order makes verbatim, so that no value depends on the coding: full ones
+// of codes up to `bound`, whose exceptions are all alike.
 constexpr Coding orders_for(Coding orders, int m, std::uint64_t bound, bool alike) noexcept {
   return m == kGroup && bound < 1u << 27 && alike ? orders : Coding::fixed;
 }
 
-// Runs of codes by which the order is chosen. For dense streams each two neighbours of a run are a sample, else each run.
+// Runs of codes by which the order is chosen. In dense streams two neighbours of a run are a sample, else each run.
 struct SampledRuns {
   int first, step, length;
 };
@@ -64,14 +63,14 @@ constexpr SampledRuns sampled_runs(Coding coding) noexcept {
   return coding == Coding::dense ? SampledRuns{64, 128, 32} : SampledRuns{112, 160, 16};
 }
 
-// The order of prediction that `coding`, fixed or dense, prescribes: 0, 1, 2.
+// The order that `coding`, fixed or dense, prescribes.
 int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide, Coding coding) noexcept;
 
 void fresh_base(const Codes q, int m, Predictor p, bool wide, std::int64_t* base, std::int64_t* slope) noexcept;
 
 struct ExceptionSource {
-  // Writes the value of place i; called in order. Bytes written, 0 if they exceed `room`.
+  // The value of place i; called in order. Bytes written, 0 if they exceed `room`.
   std::size_t (*write)(void* self, int i, std::uint8_t* out, std::size_t room) = nullptr;
   void* self = nullptr;
   bool uniform = false;
@@ -85,11 +84,11 @@ struct GroupSpec {
   std::int64_t base = 0, slope = 0;
 };
 
-// The prescribed form. Returns the bytes written; may touch kMostWidthBytes.
+// The prescribed form. Returns the bytes; may touch kMostWidthBytes.
 inline constexpr std::size_t kMostWidthBytes = 36;
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept;
 
-// Words written, 0 for an all-zero group; kNoRoom if it exceeds `room` bytes or 65,535 words.
+// Words, 0 for an all-zero group; kNoRoom: more than `room` bytes or 65,535 words.
 inline constexpr std::size_t kNoRoom = ~std::size_t{0};
 std::size_t write_group(const GroupSpec& spec, const Codes q, const Lanes lanes, const ExceptionSource& source,
                         std::uint8_t* out, std::size_t room) noexcept;

@@ -13,7 +13,7 @@ static_assert(sizeof(std::size_t) == 8, "offsets and lengths of a stream, up to 
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x54525453;  // "STRT"
+constexpr std::uint32_t kMagic = 0x54525453;
 constexpr std::uint8_t kFixedVersion = 1, kDenseVersion = 2;
 
 Status corrupt(const char* what, std::uint64_t value) noexcept {

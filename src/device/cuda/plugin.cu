@@ -11,7 +11,7 @@ namespace {
 using namespace codec::cuda;
 using codec::cuda::Type;
 
-// Reports errors by return value only; an earlier error of the program stays pending.
+// An earlier error of the program stays pending.
 int told(cudaError_t e) {
   if (e != cudaSuccess) (void)cudaGetLastError();
   return e;
@@ -20,8 +20,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// CUDA calls of this thread in its lifetime break no capture of the caller's stream, except releases of pinned memory,
-// whose wait CUDA forbids during captures.
+// This thread's CUDA calls meanwhile break no capture of the caller's stream, except releases of pinned memory, whose
+// wait CUDA forbids during captures.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }

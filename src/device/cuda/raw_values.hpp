@@ -1,5 +1,4 @@
-// A kernel's work at one place of a vector, from the host's operations (payload/arithmetic/operations.hpp). The emulated device
-// has it, too.
+// A kernel's work at one place of a vector, also for emulated devices.
 #pragma once
 
 #include <concepts>

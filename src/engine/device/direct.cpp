@@ -90,7 +90,6 @@ Status Direct::prepare(std::uint32_t u) noexcept {
   return Status::ok;
 }
 
-// Announces a packed message.
 Status Direct::leave(Departure& d) noexcept {
   UnitState& state = run_.units[d.unit];
   Crossing& c = at(d.unit);
@@ -154,7 +153,6 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
       c.drops = true;
     }
   }
-  // Later positions of the same lanes.
   return longer ? executor_.mark(lanes_of(unit), &c.free) : Status::ok;
 }
 
@@ -187,7 +185,7 @@ bool Direct::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// Where order is free, messages begin as they become ready, except receives whose memory is in use.
+// In any order, messages begin as they become ready, except receives whose memory is in use.
 bool Direct::advance() noexcept {
   std::erase_if(returning_, [this](std::uint32_t u) { return return_loans(u); });
   if (between_.one_by_one()) return begin_in_order();
@@ -295,7 +293,6 @@ Status Direct::take_parts(std::uint32_t u, const payload::Buffer& hold) noexcept
   return Status::ok;
 }
 
-// An empty block takes the message over.
 Status Direct::borrow(std::uint32_t cell, Part* part) noexcept {
   auto* const data = static_cast<std::byte*>(const_cast<void*>(part->loan.data));
   if (const Status s = run_.values.load(cell); s != Status::ok) return s;
@@ -305,7 +302,6 @@ Status Direct::borrow(std::uint32_t cell, Part* part) noexcept {
   return executor_.copy(part->keeps.data(), data, part->bytes);
 }
 
-// Loans are returned after the unit, even without use.
 void Direct::return_later(std::uint32_t u) noexcept {
   Crossing& c = at(u);
   if (std::all_of(c.parts.begin(), c.parts.end(), [](const Part& p) { return p.loan.data == nullptr; })) {
@@ -332,7 +328,7 @@ bool Direct::return_loans(std::uint32_t u) noexcept {
   return true;
 }
 
-// Ends this rank's transfers. Their memory goes to `lost`, since the device may still use it.
+// Transfers' memory goes to `lost`, since the device may still use it.
 void Direct::abort(std::vector<payload::Buffer>* lost) noexcept {
   bool moves = false;
   for (Crossing& c : crossings_) {

@@ -1,10 +1,9 @@
 // Messages between device memories. A small host message announces each: its parts' lengths, or its sender's failure.
 // So both sides begin equal transfers, and no rank waits in a device in vain. A send is ready when packed and
-// announced. A receive is ready when announced, with memory for the longest message that no lane uses. A failed rank
-// drops messages if the carrier can.
+// announced, a receive when announced, with memory for the longest message that no lane uses.
 //
-// A peer may lend its message to a combining receive, which reads it in place. The receive's unit ends when the peer
-// has the message back; later units do not wait for that.
+// A peer may lend its message to a combining receive, whose unit ends when the peer has the message back; later units
+// do not wait for that.
 //
 // If transfers move one by one (carrier/device_messages.hpp), all ranks begin them in one order, or they would wait in
 // a circle. A turn is the level, then the message's number at that level between its ranks. Messages depend on lower
@@ -71,7 +70,7 @@ class Direct final : public Staged {
   std::vector<Crossing> crossings_;
   std::vector<std::uint32_t> of_unit_;
   std::size_t next_ = 0;
-  std::vector<std::uint32_t> ready_;     // where any order is allowed
+  std::vector<std::uint32_t> ready_;
   std::vector<std::uint8_t> exchanges_;  // by unit: waits for a send of its own level
   std::vector<std::uint32_t> returning_;
   std::vector<carrier::DeviceTransfer> group_;

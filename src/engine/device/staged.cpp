@@ -121,7 +121,7 @@ Status Staged::keep(const Unit& unit, const payload::Buffer& arrived) noexcept {
   return s == Status::ok ? device_.keep(arrived, read) : s;
 }
 
-// Raw values that replace a block are copied to its home from where they are.
+// Raw values that replace a block are copied to its home.
 Status Staged::bring(const Unit& unit, const payload::Cell& cell, payload::Stream* arrived) noexcept {
   if (unit.raw && unit.task == Task::receive_replace && cell.home != nullptr) return Status::ok;
   payload::Buffer to;
@@ -154,7 +154,7 @@ void Staged::executed() noexcept {
   if (const Status s = executor_.mark_rest(); s != Status::ok) run_.failure.record(s, nullptr);
 }
 
-// All units are done; the device may still be at work.
+// The device may still be at work.
 void Staged::advance_end(Status usable) noexcept {
   if (!ending_ && usable == Status::ok) {
     ending_ = true;

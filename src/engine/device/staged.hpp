@@ -48,11 +48,11 @@ class Staged : public Traffic {
     bool fixed = true;             // no unit writes the sent memory
   };
 
-  // Sends a packed message; it is copied to pinned memory before.
+  // Sends a packed message, copied to pinned memory before.
   virtual Status stage(Departure& departure) noexcept;
   virtual Status leave(Departure& departure) noexcept;
 
-  // More of the device's work to begin between units. True: some has begun.
+  // More of the device's work to begin between units.
   virtual bool advance() noexcept { return false; }
 
   std::uint32_t lanes_of(const Unit& unit) const noexcept;
@@ -73,7 +73,7 @@ class Staged : public Traffic {
   std::chrono::steady_clock::time_point looked_{};
 };
 
-// The call's traffic: `host`, or one for its device, kept in *made.
+// `host`, or a traffic for the call's device, kept in *made.
 Traffic* choose_traffic(const Work& call, RunState& run, Outbox& outbox, Traffic& host, std::unique_ptr<Traffic>* made);
 
 }  // namespace stretto::engine

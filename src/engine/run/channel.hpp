@@ -1,4 +1,4 @@
-// A run's messages at its carrier: the tags that name them, and the ids of their transfers.
+// A run's messages at its carrier: tags, and ids of transfers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// A run's first failure, told in memory reserved for it: memory may be lacking then. Peers get its mark in place of
-// messages from then on.
+// A run's first failure, in reserved memory. Peers get its mark in place of messages from then on.
 #pragma once
 
 #include <array>
@@ -24,7 +23,7 @@ class Failure {
   // One byte, which outlives the run's transfers.
   const std::byte* mark() const noexcept { return &mark_; }
 
-  // A transfer did not begin, so others would wait in vain.
+  // A transfer did not begin: others would wait in vain.
   bool stranded() const noexcept { return stranded_; }
 
   // With message(), unless one was recorded before.

@@ -1,4 +1,4 @@
-// Receives of a run: posts them in the order of the schedule, a window of them per peer, and takes in what arrives.
+// Receives of a run: posts them in the schedule's order, a window per peer, and takes in what arrives.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,21 @@
 
 namespace stretto::engine {
 
-// A failed peer's status, from its mark; a mark of no byte (where messages have one) does not tell which.
+// From its mark; a mark of no byte (where messages have one) does not tell which.
 Status failed_peer(std::int32_t peer, const std::byte* mark, std::size_t bytes) noexcept;
 
 class Inbox {
  public:
   explicit Inbox(RunState& run) noexcept : run_(run) {}
 
-  // Throws std::bad_alloc.
   void begin();
 
   void post_all() noexcept;
 
-  // The carrier has received a unit's message, or its notice or announcement.
+  // A unit's message, or its notice or announcement.
   void arrived(std::uint32_t u, const carrier::Completion& completion) noexcept;
 
-  // Executes a receive: takes in its message, or posts one that lands in its place.
+  // Takes in the message, or posts a receive that lands in its place.
   void receive(std::uint32_t u) noexcept;
 
  private:
@@ -44,7 +43,7 @@ class Inbox {
   Status parse(const Unit& unit, std::uint32_t i, codec::Bytes rest, std::size_t* bytes) const noexcept;
 
   RunState& run_;
-  std::vector<Queue> queues_;  // by peer
+  std::vector<Queue> queues_;
   std::vector<std::uint32_t> receives_;
 };
 

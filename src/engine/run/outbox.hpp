@@ -13,17 +13,16 @@ class Outbox {
  public:
   explicit Outbox(RunState& run) noexcept : run_(run) {}
 
-  // Packs the message and sends it; on a device it is sent later.
+  // On a device it is sent later.
   void send(std::uint32_t u) noexcept;
 
-  // Sends a packed message, or a mark. `early`: no unit writes the memory, so others need not wait for the transfer.
+  // A packed message, or a mark. `early`: no unit writes the memory, so others need not wait for the transfer.
   Status send_bytes(std::uint32_t u, const void* data, std::size_t bytes, bool early) noexcept;
   Status send_mark(std::uint32_t u) noexcept;
 
-  // A message did not begin: others would wait in vain.
   void strand(std::uint32_t u, Status status) noexcept;
 
-  // A transfer or part is over. The last ends the unit.
+  // The last transfer or part ends the unit.
   void completed(std::uint32_t u) noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// How messages travel between a run's blocks and its carrier. This class is for blocks in memory of the host, where
-// messages need nothing beside the carrier: most of its functions do nothing. Blocks on a device have their own
-// (device/staged.hpp, device/direct.hpp).
+// How messages travel between a run's blocks and its carrier. This class is for blocks in host memory, where messages
+// need nothing beside the carrier: most of its functions do nothing. Devices have their own (device/staged.hpp,
+// device/direct.hpp).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,6 @@ void give_away(const payload::Buffer& buffer, std::vector<payload::Buffer>* lost
 
 class Traffic;
 
-// The state that a run's parts share.
 struct RunState {
   Plan plan;
   Units units{plan};
@@ -35,10 +34,10 @@ struct RunState {
   Failure failure{plan, values};
   Channel channel{plan, values};
   Traffic* traffic = nullptr;
-  payload::Pool* pool = nullptr;  // memory for the carrier's messages
+  payload::Pool* pool = nullptr;
   Options options;
 
-  std::uint64_t raw_bytes = 0;  // of messages that were sent
+  std::uint64_t raw_bytes = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages = 0;
 };
@@ -52,20 +51,20 @@ class Traffic {
 
   device::Device* const device;  // visited by the run (Device::Visit); null: none
 
-  // Before blocks have values: makes the executor ready.
+  // Before blocks have values.
   virtual Status begin(const Work& call, const payload::Spec& spec, const codec::Parallel* parallel) noexcept;
   virtual payload::Executor& executor() noexcept { return host_; }
 
   // After that: decides the ways of messages.
   virtual Status route();
 
-  // Called before units are executed. True: something has moved.
+  // Before units are executed. True: something has moved.
   virtual bool progress() noexcept { return false; }
 
-  // Called after units were executed: the device's work is to be marked, so that its end can be seen.
+  // After: marks the device's work, so that its end can be seen.
   virtual void executed() noexcept {}
 
-  // The run is over. Keeps the values' memory as long as a device uses it.
+  // Keeps the values' memory as long as a device uses it.
   virtual void end() noexcept {}
 
   virtual bool polls() const noexcept { return false; }  // nothing wakes a host that waits for a device

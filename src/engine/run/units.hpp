@@ -1,6 +1,5 @@
-// A run's units on this rank: their states, which are ready, and how many are left. A unit is ready when the units that
-// it waits for have released it, and a receive also when its message has arrived. Sends to a peer begin as they become
-// ready, but not far ahead of the schedule.
+// A run's units on this rank. A unit is ready when the units that it waits for have released it, and a receive also
+// when its message has arrived. Sends to a peer begin as they become ready, but not far ahead of the schedule.
 #pragma once
 
 #include <array>
@@ -13,8 +12,8 @@
 
 namespace stretto::engine {
 
-// Messages to a peer that may overtake an earlier one in the schedule, whose order the peer follows. Some transports
-// hold few unexpected messages (libfabric's over TCP: 64) and then stop reading.
+// Messages to a peer that may overtake an earlier one in the schedule. Some transports hold few unexpected messages
+// (libfabric's over TCP: 64) and then stop reading.
 constexpr std::uint32_t most_ahead = 32;
 
 // Receives of streams have room for compress(). Longer streams (sums of many values off the grid) follow a notice in
@@ -25,7 +24,7 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
-// The path of a unit's message: through a buffer of the host, into its place in the blocks, through pinned memory
+// A message's path: through a buffer of the host, into its place in the blocks, through pinned memory
 // (device/staged.hpp), or between devices (device/direct.hpp).
 enum class Way : std::uint8_t { buffered, in_place, staged, direct };
 
@@ -40,7 +39,7 @@ struct UnitState {
   int transfers = 0;            // at the carrier
   int parts = 0;                // between devices, or borrowed
   payload::Buffer hold;         // memory of its transfers
-  std::size_t bytes = 0;        // arrived
+  std::size_t bytes = 0;
   Notice notice;
 
   bool is_under_way() const noexcept {
@@ -54,27 +53,23 @@ class Units {
 
   explicit Units(const Plan& plan) noexcept : plan_(plan) {}
 
-  // Throws std::bad_alloc.
   void begin();
 
-  // Units that wait for no other become ready.
   void start() noexcept;
 
   UnitState& operator[](std::uint32_t u) noexcept { return states_[u]; }
   const UnitState& operator[](std::uint32_t u) const noexcept { return states_[u]; }
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(states_.size()); }
 
-  // The next ready unit of these lanes, or none. Results are delivered when nothing else is ready.
+  // A ready unit of these lanes, or none. Results are delivered when nothing else is ready.
   std::uint32_t take(Lanes lanes) noexcept;
 
-  // A receive's message has arrived.
   void arrived(std::uint32_t u) noexcept;
 
-  // Units that wait for this one need not any longer.
   void release(std::uint32_t u) noexcept;
   void finish(std::uint32_t u) noexcept;
 
-  // A device's work outlasts the units, so its end counts as one more.
+  // A device's work outlasts the units: its end counts as one more.
   void add_end() noexcept { ++left_; }
   void end_all() noexcept { left_ = 0; }
   std::size_t left() const noexcept { return left_; }
@@ -93,7 +88,7 @@ class Units {
     bool some() const noexcept { return next < units.size(); }
   };
 
-  struct Sends {  // to one peer
+  struct Sends {
     std::uint32_t first = 0;
     std::uint32_t ahead = 0;
     std::vector<std::uint32_t> held;  // ready, but too far ahead: a min-heap

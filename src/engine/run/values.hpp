@@ -1,4 +1,4 @@
-// One call's blocks on this rank as cells (plan.hpp): their memory, and what units do with their values.
+// One call's blocks on this rank as cells (plan.hpp): their memory, and the operations on their values.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@ namespace stretto::engine {
 // In place of a stream: an absent contribution.
 constexpr std::byte absent_mark{0};
 
-// One cell of a message.
 struct Piece {
   const std::byte* data = nullptr;  // null: an absent contribution, of one byte
   std::size_t bytes = 0;
@@ -27,15 +26,15 @@ class Values {
  public:
   explicit Values(const Plan& plan) noexcept : plan_(plan) {}
 
-  // Finds blocks in place, and copies inputs that results would overwrite otherwise. `executor` outlives the values.
+  // Finds blocks in place, and copies inputs that results would overwrite. `executor` outlives the values.
   Status begin(const Work& call, const payload::Spec& spec, payload::Executor& executor);
 
   Status make_plan(const Options& options, Plan* plan) const;
 
-  // Binds the plan's cells to the caller's memory, and finds memory for blocks that the caller lacks.
+  // Cells lie in the caller's memory, or in scratch.
   Status bind();
 
-  // Other memory than the caller's goes to the pools, unless it was taken before.
+  // Memory goes to the pools, unless taken before.
   void end() noexcept;
   payload::Buffer scratch;      // homes of blocks that the caller lacks
   payload::Buffer inputs_copy;  // inputs that results would overwrite
@@ -53,7 +52,7 @@ class Values {
   const payload::Cell& at(std::uint32_t cell) const noexcept { return cells_[plan_.cell(cell)]; }
   std::span<payload::Cell> cells() noexcept { return cells_; }
 
-  // Bytes of a unit's message: raw, and the most of streams (sums of many values off the grid may take more).
+  // Raw, and the most of streams (sums of many values off the grid may take more).
   std::size_t raw_bytes(const Unit& unit) const noexcept;
   std::size_t message_bound(const Unit& unit) const noexcept;
 
@@ -63,18 +62,17 @@ class Values {
   // Computes a contribution at its first use.
   Status load(std::uint32_t cell) noexcept;
 
-  // Makes a send's pieces. *fixed: no unit writes their memory.
+  // *fixed: no unit writes their memory.
   Status pack(const Unit& unit, bool* fixed) noexcept;
   Piece packed(const Unit& unit, std::uint32_t i) const noexcept;
 
-  // Takes in cell i of an arrived message, a stream (perhaps absent) or raw values.
+  // Cell i of an arrived message: a stream (perhaps absent) or raw values.
   Status take_in(const Unit& unit, std::uint32_t i, payload::Stream arrived) noexcept;
   void landed(const Unit& unit) noexcept;
 
-  // A copy, combination or delivery.
   Status execute(const Unit& unit) noexcept;
 
-  // Codes of contributions before anything meets them, for payloads that ask for it.
+  // Codes of contributions, for payloads that ask for it.
   Status quantise() noexcept;
 
  private:
@@ -93,7 +91,7 @@ class Values {
   std::vector<const std::byte*> parts_;
   std::vector<std::uint8_t> merged_;
   std::vector<payload::Cell> cells_;
-  std::vector<std::uint8_t> unloaded_;  // contributions that load() is to compute
+  std::vector<std::uint8_t> unloaded_;
 };
 
 }  // namespace stretto::engine

@@ -1,4 +1,3 @@
-// The memory of a call's blocks.
 #include <algorithm>
 
 #include "engine/run/values.hpp"
@@ -37,7 +36,7 @@ Status Values::begin(const Work& call, const payload::Spec& spec, payload::Execu
   parts_.resize(inputs_.size());
   reduces_ = schedule::reduces(schedule_->collective);
   worker_.begin(spec, reduces_, executor_);
-  // In place, the last rank of an exscan has no contribution left to negate: its result takes the place.
+  // In place, the last rank of an exscan has no contribution left to negate.
   const bool is_used = schedule_->collective != schedule::Collective::exscan || schedule_->rank + 1 < schedule_->ranks;
   negates_ = reduces_ && spec.op == payload::Op::difference && schedule_->rank != 0 && is_used;
   const bool codes = payload::traits(spec.kind).adds_codes;

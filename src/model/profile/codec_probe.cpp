@@ -24,7 +24,7 @@ double core_seconds() noexcept {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// A smooth curve with noise of a few steps of the grid, as measured fields have: about ratio 8.
+// A smooth curve with noise of a few steps of the grid: about ratio 8.
 std::vector<float> field(std::uint32_t seed) {
   std::vector<float> x(values);
   // By rotation: as many calls of std::sin would take longer than the codec.

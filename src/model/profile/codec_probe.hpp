@@ -1,4 +1,3 @@
-// The speed of this processor's core at the codec's work.
 #pragma once
 
 #include "codec/codec.hpp"
@@ -6,8 +5,8 @@
 
 namespace stretto::model {
 
-// Core time of the four operations on 32 Ki fixed values of float32, the least of a few runs: in cache, and not
-// disturbed by other processes. Takes 0.1 ms for fixed streams and 0.5 ms for dense ones. Not known if memory lacks.
+// The speed of this core at the codec's four operations, on 32 Ki values of float32 in cache, the least of a few runs.
+// Takes 0.1 ms for fixed streams and 0.5 ms for dense ones. Not known if memory lacks.
 CodecProbe measure_codec(codec::Coding coding) noexcept;
 
 }  // namespace stretto::model

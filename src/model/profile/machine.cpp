@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The next farther measured link: a closer link is at least as good.
+// The next farther measured link: a closer one is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
@@ -34,7 +34,7 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
 }
 
 Device device_of(const Profile& profile) {
-  // Estimates; docs/model.md has their sources.
+  // docs/model.md has the sources.
   static const Device estimated{"",   "estimated", 5e-6,    4e-11,
                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
                                 {},   {},          {}};
@@ -84,7 +84,7 @@ double Machine::ratio_of(double contributions) const noexcept {
 
 double Machine::codec(const Rate& rate, double bytes, double calls) const noexcept {
   // A call wakes the other threads. Their cores share the host's memory, which feeds about eight copying cores (an
-  // assumption: docs/model.md).
+  // assumption).
   constexpr double wake = 5e-6, feeds = 8;
   const double chunks = calls > 0 ? std::ceil(bytes / calls / (codec_chunk * value_bits / 8)) : 1;
   const double threads = std::min<double>(codec_threads, chunks);
@@ -131,8 +131,8 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
     m.quantise = m.compress;
     return m;
   }
-  // Seconds that the entropy stage adds per byte of float32 while cores move messages, too, as bench_hosts found them:
-  // 2.5 times those of docs/codec.md ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
+  // Seconds that the entropy stage adds per byte of float32 while cores move messages: 2.5 times those of docs/codec.md
+  // ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
   static const std::vector<CodecCost> entropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
                                               {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
                                               {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};

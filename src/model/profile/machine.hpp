@@ -16,8 +16,8 @@ struct Rate {
   double of(double bytes, double calls = 1) const noexcept { return calls * call + bytes * byte; }
 };
 
-// A tree: switches of `hosts` hosts have uplinks of the hosts' whole rate divided by `oversubscription`. hosts 0:
-// nothing is shared.
+// Switches of `hosts` hosts have uplinks of the hosts' whole rate divided by `oversubscription`. hosts 0: nothing is
+// shared.
 struct Fabric {
   int hosts = 0;
   double oversubscription = 1;
@@ -32,8 +32,8 @@ struct Machine {
   double value_bits = 32;
   double growth = 0;
   double step = 0;
-  double eager_limit = 0;                 // Profile::eager_limit
-  int codec_threads = 1;                  // Profile::codec_threads
+  double eager_limit = 0;
+  int codec_threads = 1;
   Rate combine, copy;                     // raw + raw
   Rate compress, decompress, add, fused;  // stream + stream; raw + stream
   Rate quantise, add_codes;               // values to codes; codes + stream
@@ -41,10 +41,10 @@ struct Machine {
   double hop = 0;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
-  // Of a core at either end, for that many messages of `bytes` in all.
+  // Core time at either end for so many messages of `bytes` in all.
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
-  double ratio_of(double contributions) const noexcept;  // at least 1
-  // Seconds of the codec at one of its rates. Threads share each call: a thread takes whole chunks.
+  double ratio_of(double contributions) const noexcept;
+  // Seconds of the codec at one of its rates. A thread takes whole chunks of each call.
   static constexpr double codec_chunk = 65536;  // values
   double codec(const Rate& rate, double bytes, double calls) const noexcept;
 };
@@ -52,29 +52,26 @@ struct Machine {
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
-// Independent contributions: a sum's spread grows with the root of their number, while the grid stays.
+// Growth for independent contributions: a sum's spread grows with the root of their number.
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one
-// contribution's ratio. Profiles lack two costs: quantising counts as a copy, adding codes as an addition of streams.
+// contribution's ratio. Quantising counts as a copy, adding codes as an addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// Dense streams shrink values by `dense_ratio` where fixed streams shrink them by `ratio`. Without their costs in the
-// profile, the entropy stage adds costs measured on one processor, scaled for profiles whose codec is slower.
+// Dense streams shrink values by `dense_ratio` where fixed ones shrink them by `ratio`. Without measured costs the
+// entropy stage adds estimated ones.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// Every message of streams has half of its values' bytes (float32 as bfloat16), and a conversion counts as a copy,
-// on one thread.
+// Streams have half of their values' bytes (float32 as bfloat16), and a conversion counts as a copy, on one thread.
 Machine with_halves(Machine machine);
 
-// For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Staged messages pass
-// pinned host memory at both ends. Unmeasured costs are estimated (docs/model.md). `reaching` > 0: devices reach each
-// other's memory, with that many ranks per device. A message then takes two host messages beside a copy, and bytes take
-// that many times as long.
+// For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Unmeasured costs are
+// estimated. `reaching` > 0: devices reach each other's memory, with that many ranks per device (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 
-// A power of two up to most_lanes. Streams hide kernels' least time and transfers, but each costs two waits.
+// A power of two up to most_lanes. Streams hide least times of kernels and transfers, but each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

@@ -29,7 +29,7 @@ std::string all_shipped() {
   return all;
 }
 
-// Unmeasured farther links inside a host take the farthest measured one, not the network's.
+// Unmeasured farther links inside a host take the farthest measured one.
 void add_network(const Messages& others, Profile* profile) {
   constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
   auto& links = profile->links;

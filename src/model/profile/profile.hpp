@@ -1,4 +1,4 @@
-// A machine's figures, and their JSON file (docs/command.md).
+// A machine's figures (docs/command.md).
 #pragma once
 
 #include <algorithm>
@@ -38,16 +38,14 @@ struct CodecCost {
   double compress = 0, decompress = 0, add = 0, fused = 0;  // stream + stream; raw + stream
 };
 
-// Seconds a byte of the codec on a fixed sample in cache (measure_codec()): to scale costs that another processor's core
-// took. 0: not measured.
+// Seconds a byte on a fixed sample in cache (measure_codec()), to scale another processor's costs. 0: not measured.
 struct CodecProbe {
   double compress = 0, decompress = 0, add = 0, fused = 0;
 
   bool known() const noexcept { return compress > 0 && decompress > 0 && add > 0 && fused > 0; }
 };
 
-// By the bytes that one rank holds at most: the operand of allreduce, reduce and broadcast, all blocks of allgather,
-// reduce_scatter, gather and scatter, the blocks that one rank sends in alltoall, 0 in a barrier.
+// Points by bytes of the whole vector (docs/command.md, "natives, node").
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
@@ -55,8 +53,7 @@ struct Native {
   Provider provider = Provider::mpi;              // or node
 };
 
-// Bytes at which a node's collectives of `ranks` ranks change protocol (node::Options): reductions above `eager` (a
-// reduce: `eager_reduce`) are pipelined; the kernel copies private blocks of at least `kernel`. Empty: the default.
+// Bytes at which a node's collectives of `ranks` ranks change protocol (node::Options). Empty: the default.
 struct Switches {
   int ranks = 0;
   std::optional<std::size_t> eager, eager_reduce, kernel;
@@ -69,8 +66,8 @@ struct NcclHop {
   bool known() const noexcept { return byte > 0; }
 };
 
-// Figures of the device that holds the values. With `launch` but no figures of its own kernels (f32, f64, combine, copy), the
-// profile's own are the device's.
+// The device that holds the values. With `launch` but without f32, f64, combine and copy, the profile's own figures are
+// the device's.
 struct Device {
   std::string name;
   std::string source;
@@ -85,7 +82,7 @@ struct Device {
   bool known() const noexcept { return launch > 0; }
 };
 
-// Communicators of threads use an MPI's figures.
+// Communicators of threads use an MPI's.
 enum class Carrier : std::uint8_t { mpi, ucx };
 const char* name(Carrier carrier) noexcept;
 std::optional<Carrier> find_carrier(std::string_view name) noexcept;
@@ -107,10 +104,10 @@ struct Messages {
 };
 
 struct UcxMessages : Messages {
-  std::string library;  // "UCX 1.13.1"
+  std::string library;
 };
 
-// Message figures belong to the named MPI, or to any carrier without a name.
+// Message figures belong to the named MPI, or to any carrier.
 struct Profile : Messages {
   std::string name;  // "built-in", a shipped one, or the host's
   std::string source;
@@ -128,12 +125,10 @@ struct Profile : Messages {
   std::optional<UcxMessages> ucx;
   std::vector<std::string> doubts;
   std::string network_of;  // source of the network's times (`over`); empty: this profile
-  // Longest message in bytes of the MPI between hosts without a rendezvous (Transport::eager_limit); 0: no limit.
-  // Longer messages that two ranks exchange take turns. Known of a communicator, and in no file.
+  // Transport::eager_limit. Longer messages that two ranks exchange take turns. A communicator's, in no file.
   std::size_t eager_limit = 0;
-  int codec_threads = 1;  // of a rank, each with a core. Known of a communicator, and in no file
+  int codec_threads = 1;  // of a rank, each with a core. A communicator's, in no file
 
-  // Null: not measured.
   const Switches* switches_of(int of_ranks) const noexcept {
     const auto found =
         std::find_if(switches.begin(), switches.end(), [&](const Switches& s) { return s.ranks == of_ranks; });
@@ -141,36 +136,34 @@ struct Profile : Messages {
   }
 };
 
-// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures, even of the
-// network alone (`network_of`), come from the built-in profile, never from another carrier. *messages (optional): name
-// of their source.
+// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures come from
+// the built-in profile, never from another carrier. *messages (optional): their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
-// Scales the codec's costs to a core with these probes. Unchanged where a probe is unknown.
+// Costs become those of a core with these probes. Unchanged where one is unknown.
 void scale_codec(const CodecProbe& fixed, const CodecProbe& dense, Profile* profile);
 
 // Unchanged unless the numbers of hosts agree.
 topology::Topology on_network(const Profile& profile, topology::Topology topology);
 
-// invalid_argument describes the problem and its place.
+// invalid_argument names the problem and its place.
 Status parse(const std::string& json, Profile* profile) noexcept;
 std::string to_json(const Profile& profile);
 
 Status load(const std::string& path, Profile* profile) noexcept;
 
-// STRETTO_PROFILE (a file, or a shipped name); else the file for this host and library in $XDG_CONFIG_HOME/stretto or
-// ~/.config/stretto, unless it has doubts; else the built-in. Fails only if a profile that the user named is
-// unreadable.
+// STRETTO_PROFILE, the file of this host and library, or the built-in (docs/command.md, "Which one is used"). Fails
+// only if a named profile is unreadable.
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
-// Without a running MPI: the host's most recent file of any MPI. Skips files that are unreadable, have doubts or were
-// not measured over `carrier`. *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
+// Without a running MPI: the host's most recent file of any MPI that is readable, without doubts and measured over
+// `carrier`. *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept;
 
 // Output of `stretto tune`; library: "Open MPI 5.0.11", "UCX 1.13.1".
 std::string user_path(const std::string& host, const std::string& library);
 
-// Plausible figures without measurement; shipped profiles (profiles/).
+// Plausible figures; shipped profiles (profiles/).
 const Profile& built_in();
 std::vector<std::string> shipped();
 Status shipped(const std::string& name, Profile* profile) noexcept;

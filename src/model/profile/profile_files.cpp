@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs of characters other than letters, digits, '-' and '.' become '_': Open_MPI_5.0.11.
+// Other characters than letters, digits, '-' and '.' become '_': Open_MPI_5.0.11.
 std::string as_file_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -82,7 +82,7 @@ Status load_text(const std::string& path, std::string* text, Profile* profile) {
   return s == Status::ok ? s : fail(s, "profile {}: {}", path, message());
 }
 
-// True if the user named a profile; its text, or the failure, is then set.
+// The user named a profile; its text, or the failure, is set.
 bool named(Status* status, std::string* text, std::string* from) {
   const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;
@@ -118,7 +118,7 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
-// A hand-written file may lack links, and counts as an MPI's.
+// A hand-written file without links counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
 }

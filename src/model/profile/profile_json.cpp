@@ -73,7 +73,7 @@ class Node {
   std::string path_;
 };
 
-// Refuses duplicate keys, which readers resolve differently.
+// Refuses duplicate keys.
 class Keys {
  public:
   bool operator()(json::parse_event_t event, const json& parsed) {
@@ -129,13 +129,11 @@ constexpr std::pair<const char*, double Device::*> kDeviceFigures[] = {{"launch"
                                                                        {"combine", &Device::combine},
                                                                        {"copy", &Device::copy}};
 
-// Readers skip codecs that they do not know.
 constexpr std::pair<const char*, std::vector<CodecCost> Profile::*> kCodecs[] = {{"f32", &Profile::f32},
                                                                                  {"f64", &Profile::f64},
                                                                                  {"dense_f32", &Profile::dense_f32},
                                                                                  {"dense_f64", &Profile::dense_f64}};
 
-// Readers skip unknown providers.
 constexpr std::pair<Provider, const char*> kProviders[] = {{Provider::mpi, "natives"}, {Provider::node, "node"}};
 
 Native read_native(const Node& node, Provider provider) {

@@ -1,4 +1,3 @@
-// Rank 0 passes the text to all ranks of each communicator.
 #pragma once
 
 #include <string>
@@ -8,7 +7,8 @@
 
 namespace stretto::model {
 
-// parse() that remembers the latest valid text of the process, since communicators read equal texts. Thread safe.
+// parse() that remembers the latest valid text of the process: rank 0 passes one text to all communicators. Thread
+// safe.
 Status parse_cached(const std::string& json, Profile* profile) noexcept;
 
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept;

@@ -13,7 +13,7 @@ struct Shipped {
 
 std::span<const Shipped> shipped_texts() noexcept;
 
-// Said of a name that is no profile: "'x' is neither a file nor one of a100-hdr, ...".
+// "'x' is neither a file nor one of a100-hdr, ...".
 std::string no_profile(const std::string& name);
 
 }  // namespace stretto::model

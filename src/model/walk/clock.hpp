@@ -1,4 +1,3 @@
-// Walks all ranks' schedules with a clock.
 #pragma once
 
 #include <cmath>

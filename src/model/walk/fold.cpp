@@ -10,7 +10,7 @@ using schedule::Symmetry;
 
 namespace {
 
-// If hosts have equal, consecutive and internally alike ranks; else 0.
+// 0 unless hosts have equal, consecutive and internally alike ranks.
 int ranks_a_host(const topology::Topology& t) {
   if (t.ranks() == 0 || !t.uniform()) return 0;
   const int d = t.ranks() / t.hosts();

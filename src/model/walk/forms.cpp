@@ -18,7 +18,7 @@ Extents::Extents(double bytes, std::int32_t blocks, double grain)
   last_ = each_ > 0 ? parts - 1 : rest_ - 1;
 }
 
-// As engine::first_of: whole grains, the first blocks with one more.
+// As engine::first_of.
 double Extents::of(std::int32_t block) const noexcept {
   if (grain_ <= 0) return even_;
   const auto first = [&](std::int32_t b) {
@@ -27,7 +27,7 @@ double Extents::of(std::int32_t block) const noexcept {
   return first(block + 1) - first(block);
 }
 
-// Blocks with an extra grain, blocks without, and the last, which may end within a grain.
+// Blocks with an extra grain, without, and the last, which may end within a grain.
 Extent Extents::of(std::int32_t first, std::int32_t count, const Cut& cut) const noexcept {
   Extent all;
   const auto add = [&](double blocks, double bytes) {

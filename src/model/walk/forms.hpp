@@ -1,4 +1,4 @@
-// src/payload without data: forms of a rank's blocks, and the conversion work, by the rules of a System.
+// src/payload without data: forms of a rank's blocks, and the conversion work, by a System's rules.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,13 @@ class Forms {
   Forms(const Programs& programs, const Program& program, const System& system, const Machine& machine,
         const Extents& extents, const Cut& cut);
 
-  // Seconds of work; forms change.
   double up_front();
   double pack(const Act& act, Parcel* parcel);
   double take(const Act& act, double contributions);
   double local(const Act& act);
   double deliver(std::int32_t slot);
 
-  // Raw bytes of an act's blocks, and number of its messages; 0 for signals.
+  // Raw bytes, and number of messages; 0 for signals.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }

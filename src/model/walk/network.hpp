@@ -1,4 +1,3 @@
-// Resources that messages share: sides of ranks, cards of hosts, uplinks of a fabric, links of a torus.
 #pragma once
 
 #include <vector>
@@ -25,7 +24,7 @@ class Network {
             double* busy, double pause = 0);
 
  private:
-  struct Shared {  // a queue, busy until `free`
+  struct Shared {
     double free = 0;
     double take(double start, double seconds) noexcept {
       free = (free > start ? free : start) + seconds;

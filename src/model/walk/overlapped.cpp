@@ -45,8 +45,8 @@ class Overlapped {
     }
   }
 
-  // In order of their earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
-  // matter, except that communication cores take them one by one.
+  // In order of earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
+  // matter, but communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -80,8 +80,8 @@ class Overlapped {
  private:
   struct SlotState {
     Flow at;
-    double reading = 0;                     // must not be written until then
-    std::int32_t writers = 0, readers = 0;  // incomplete messages
+    double reading = 0;  // must not be written until then
+    std::int32_t writers = 0, readers = 0;
   };
   struct Posted {
     bool there = false;
@@ -110,11 +110,11 @@ class Overlapped {
     std::int32_t open_here = 0;  // of these, on `level`
     std::uint32_t level = 0;
     std::int32_t left_before = 0;  // incomplete acts before the work
-    double before = 0;             // end of the complete ones
-    double core = 0;               // end of its queue
-    double last = 0;               // end of all acts so far
-    double others = 0;             // end of all acts on levels before `level`
-    double load = 0;               // time of the core, without results
+    double before = 0;
+    double core = 0;
+    double last = 0;    // end of all acts so far
+    double others = 0;  // end of all acts on levels before `level`
+    double load = 0;    // time of the core, without results
     double wire = 0, work = 0;
     std::int32_t index = 0;
   };
@@ -153,13 +153,13 @@ class Overlapped {
     return out;
   }
 
-  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer (travel()).
+  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer.
   double moving(const Act& a, double wire, double pieces) const noexcept {
     return a.distance == topology::Distance::network ? machine_.moving(a.distance, wire, pieces) : 0;
   }
 
-  // The rendezvous of a long message waits until the receiver's core looks for messages: between its codec's calls.
-  // Raw blocks travel in messages without a rendezvous (select::segment_for).
+  // The rendezvous of a long message waits until the receiver's core looks, between its codec's calls. Raw blocks
+  // travel without a rendezvous (select::segment_for).
   double pause(const Rank& to, const Act& a, double wire, double pieces) const noexcept {
     const double raw = to.forms.bytes(a);
     const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
@@ -291,7 +291,7 @@ class Overlapped {
     }
     p.there = network_.pass(sent(m), m.from, m.to, out.parcel.wire, pieces, out.ready, posted, &p.busy,
                             pause(d, got(m), out.parcel.wire, pieces));
-    if (sent(m).distance == topology::Distance::network) p.busy = 0;  // moving()
+    if (sent(m).distance == topology::Distance::network) p.busy = 0;
     if (p.busy <= 0) return;
     const double begun = p.there.head;
     for (Rank* r : {&s, &d}) {
@@ -301,7 +301,7 @@ class Overlapped {
     }
   }
 
-  // Moving the bytes overlaps the transfer and does not extend it.
+  // Moving the bytes overlaps the transfer.
   void leave(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];
@@ -343,7 +343,7 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // One by one when ready and the core is idle. Core work takes at least its sum.
+  // One by one when ready and the core is idle.
   double end_of(Rank& r) {
     struct Result {
       Flow at;

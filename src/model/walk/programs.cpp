@@ -55,8 +55,7 @@ class RankMessages {
   std::vector<std::uint64_t> all_;
 };
 
-// Slots are runs of blocks that no step divides. Runs end at equal blocks in all buffers, so a range has equally many
-// slots in each.
+// Slots are runs of blocks that no step divides, equal in all buffers, so a range has equally many slots in each.
 class Numbering {
  public:
   explicit Numbering(const Schedule& s) {
@@ -154,6 +153,69 @@ Program program_of(const Schedule& s, const Numbering& numbering, const topology
   return p;
 }
 
+// The schedules of ranks 0 to period - 1, with their slots.
+struct Walked {
+  std::vector<Schedule> schedules;
+  std::vector<Numbering> numberings;
+};
+
+Status build(const schedule::Algorithm& algorithm, schedule::Request request, int period, double most, Walked* walked) {
+  double cells = 0;
+  for (request.rank = 0; request.rank < period; ++request.rank) {
+    walked->schedules.push_back(algorithm.build(request));
+    walked->numberings.emplace_back(walked->schedules.back());
+    cells += static_cast<double>(walked->schedules.back().steps.size() + walked->numberings.back().size());
+    const double expected = cells / (request.rank + 1) * period;
+    if (cells <= most && (request.rank < 16 || expected <= 2 * most)) continue;
+    return fail(Status::unsupported,
+                "{} {} of {} ranks: {} of them to walk, about {:.1f} million steps and slots, and at most {:.1f} "
+                "million are walked",
+                schedule::name(algorithm.collective), algorithm.name, request.ranks, period, expected / 1e6,
+                most / 1e6);
+  }
+  return Status::ok;
+}
+
+// A message's counterpart is in the peer's own schedule, and at that place in the representing program.
+Status match(const schedule::Algorithm& algorithm, const schedule::Request& request, const Walked& walked,
+             std::vector<Program>* programs) {
+  const auto period = static_cast<std::int32_t>(walked.schedules.size());
+  std::unordered_map<std::int32_t, RankMessages> messages;  // with stable element addresses
+  const auto messages_of = [&](std::int32_t rank) -> const RankMessages& {
+    const auto found = messages.find(rank);
+    if (found != messages.end()) return found->second;
+    if (rank < period)
+      return messages.emplace(rank, RankMessages(walked.schedules[static_cast<std::size_t>(rank)])).first->second;
+    schedule::Request peer = request;
+    peer.rank = rank;
+    return messages.emplace(rank, RankMessages(algorithm.build(peer))).first->second;
+  };
+  std::int32_t lonely = -1, lonely_step = -1;
+  for (std::int32_t r = 0; r < period && lonely < 0; ++r) {
+    Program& p = (*programs)[static_cast<std::size_t>(r)];
+    messages_of(r).visit([&](std::int32_t peer, bool send, std::span<const std::uint64_t> own) {
+      const auto theirs = messages_of(peer).from(r, !send);
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        Act& a = p.acts[static_cast<std::size_t>(RankMessages::step(own[k]))];
+        const auto& there = (*programs)[static_cast<std::size_t>(a.peer)].acts;
+        a.partner = k < theirs.size() && RankMessages::is_of(theirs[k], r, !send) ? RankMessages::step(theirs[k]) : -1;
+        if (a.partner >= 0 && static_cast<std::size_t>(a.partner) < there.size() &&
+            there[static_cast<std::size_t>(a.partner)].level == a.level &&
+            there[static_cast<std::size_t>(a.partner)].blocks == a.blocks)
+          continue;
+        lonely = r;
+        lonely_step = RankMessages::step(own[k]);
+        return;
+      }
+    });
+  }
+  if (lonely < 0) return Status::ok;
+  const Schedule& s = walked.schedules[static_cast<std::size_t>(lonely)];
+  return fail(Status::internal, "{} {} of {} ranks: step {} of rank {} meets nothing at rank {}",
+              schedule::name(algorithm.collective), algorithm.name, request.ranks, lonely_step, lonely,
+              s.steps[static_cast<std::size_t>(lonely_step)].peer);
+}
+
 }  // namespace
 
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept {
@@ -178,32 +240,19 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
     groups = groups_of(topology);
     request.groups = &groups;
   }
-  const auto most = static_cast<double>(folding.most);
   const int period =
       folding.allowed ? fold_period(algorithm, request, topology, folding.hosts_per_leaf) : request.ranks;
 
-  std::vector<Schedule> walked;
-  std::vector<Numbering> numberings;
-  double cells = 0;
-  for (request.rank = 0; request.rank < period; ++request.rank) {
-    walked.push_back(algorithm.build(request));
-    numberings.emplace_back(walked.back());
-    cells += static_cast<double>(walked.back().steps.size() + numberings.back().size());
-    const double expected = cells / (request.rank + 1) * period;
-    if (cells <= most && (request.rank < 16 || expected <= 2 * most)) continue;
-    return fail(Status::unsupported,
-                "{} {} of {} ranks: {} of them to walk, about {:.1f} million steps and slots, and at most {:.1f} "
-                "million are walked",
-                schedule::name(algorithm.collective), algorithm.name, request.ranks, period, expected / 1e6,
-                most / 1e6);
-  }
+  Walked walked;
+  if (const Status s = build(algorithm, request, period, static_cast<double>(folding.most), &walked); s != Status::ok)
+    return s;
 
   Programs& out = *programs;
   out = {};
   out.collective = algorithm.collective;
   out.ranks = request.ranks;
-  out.blocks = walked[0].blocks;
-  out.root = walked[0].root;
+  out.blocks = walked.schedules[0].blocks;
+  out.root = walked.schedules[0].root;
   out.period = period;
   out.torus = topology.torus();
   out.hosts = topology.host_of(period - 1) + 1;
@@ -213,52 +262,17 @@ Status make_programs(const schedule::Algorithm& algorithm, schedule::Request req
   for (std::size_t h = 0; h < leaf.size(); ++h) leaf[h] = static_cast<int>(h) / per_leaf;
   out.leaf.assign(leaf.begin(), leaf.begin() + out.hosts);
   out.leaves = out.leaf.back() + 1;
-  out.all.reserve(walked.size());
-  for (std::size_t r = 0; r < walked.size(); ++r) {
-    out.all.push_back(program_of(walked[r], numberings[r], topology, period, leaf));
+  out.all.reserve(walked.schedules.size());
+  for (std::size_t r = 0; r < walked.schedules.size(); ++r) {
+    out.all.push_back(program_of(walked.schedules[r], walked.numberings[r], topology, period, leaf));
     Program& p = out.all.back();
     const auto on_host = static_cast<double>(topology.ranks_of(p.host).size());
     if (folding.cores > 0) p.share = std::max(1.0, on_host / (folding.cores * topology.core_part()));
   }
 
-  // A message's counterpart is in the peer's own schedule, and at that place in the representing program.
-  std::unordered_map<std::int32_t, RankMessages> messages;  // with stable element addresses
-  const auto messages_of = [&](std::int32_t rank) -> const RankMessages& {
-    const auto found = messages.find(rank);
-    if (found != messages.end()) return found->second;
-    if (rank < period)
-      return messages.emplace(rank, RankMessages(walked[static_cast<std::size_t>(rank)])).first->second;
-    schedule::Request peer = request;
-    peer.rank = rank;
-    return messages.emplace(rank, RankMessages(algorithm.build(peer))).first->second;
-  };
-  std::int32_t lonely = -1, lonely_step = -1;
-  for (std::int32_t r = 0; r < period && lonely < 0; ++r) {
-    Program& p = out.all[static_cast<std::size_t>(r)];
-    messages_of(r).visit([&](std::int32_t peer, bool send, std::span<const std::uint64_t> own) {
-      const auto theirs = messages_of(peer).from(r, !send);
-      for (std::size_t k = 0; k < own.size(); ++k) {
-        Act& a = p.acts[static_cast<std::size_t>(RankMessages::step(own[k]))];
-        const auto& there = out.all[static_cast<std::size_t>(a.peer)].acts;
-        a.partner = k < theirs.size() && RankMessages::is_of(theirs[k], r, !send) ? RankMessages::step(theirs[k]) : -1;
-        if (a.partner >= 0 && static_cast<std::size_t>(a.partner) < there.size() &&
-            there[static_cast<std::size_t>(a.partner)].level == a.level &&
-            there[static_cast<std::size_t>(a.partner)].blocks == a.blocks)
-          continue;
-        lonely = r;
-        lonely_step = RankMessages::step(own[k]);
-        return;
-      }
-    });
-  }
-  if (lonely >= 0) {
-    const std::int32_t peer =
-        walked[static_cast<std::size_t>(lonely)].steps[static_cast<std::size_t>(lonely_step)].peer;
-    out = {};
-    return fail(Status::internal, "{} {} of {} ranks: step {} of rank {} meets nothing at rank {}",
-                schedule::name(algorithm.collective), algorithm.name, request.ranks, lonely_step, lonely, peer);
-  }
-  return Status::ok;
+  const Status matched = match(algorithm, request, walked, &out.all);
+  if (matched != Status::ok) out = {};
+  return matched;
 }
 
 }  // namespace stretto::model

@@ -1,8 +1,8 @@
 // All ranks' schedules, prepared for a walk.
 //
-// Ranks that behave alike are walked once: with a period d, rank r represents all ranks r + k d. This requires equal
-// hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host or an exclusive-or of the
-// host's number. Exact for blocks of equal length.
+// Ranks that behave alike are walked once (docs/model.md, "Many ranks"): with a period d, rank r represents all ranks r
+// + k d. This requires equal hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host
+// or an exclusive-or of its number.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Act {
   bool far = false;  // between the fabric's leaves
 };
 
-// Blocks [block, block + blocks) that no step of a rank divides, so that a walk has about as many slots as steps.
+// Blocks [block, block + blocks) that no step of a rank divides: a walk has about as many slots as steps.
 struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
@@ -60,17 +60,17 @@ struct Programs {
   std::vector<Program> all;
 };
 
-// Blocks of the shortest non-empty message and the longest; 0: none.
+// Blocks of the shortest and longest non-empty message; 0: none.
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
-// Steps and slots take about 200 bytes and 0.5 to 1 microseconds each: 2 GB, and seconds.
+// Each takes about 200 bytes and 0.5 to 1 microseconds: 2 GB, and seconds.
 inline constexpr std::size_t most_cells = 10'000'000;
 
 struct Folding {
   bool allowed = true;
-  int hosts_per_leaf = 0;         // leaves are walked whole (machine.hpp)
-  int cores = 0;                  // per host; 0: as many as ranks
-  std::size_t most = most_cells;  // steps and slots
+  int hosts_per_leaf = 0;  // leaves are walked whole (machine.hpp)
+  int cores = 0;           // per host; 0: as many as ranks
+  std::size_t most = most_cells;
 };
 
 // Ignores request.rank; makes null groups if needed. unsupported: more than `folding.most` steps and slots; internal:

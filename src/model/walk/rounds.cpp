@@ -74,7 +74,7 @@ class Rounds {
     r.work += seconds;
   }
 
-  // Local steps, and work on data to send. False after the last round.
+  // Local steps, and work on data to send. False: no round is left.
   bool begin_round() {
     std::uint32_t level = UINT32_MAX;
     for (Rank& r : ranks_)

@@ -23,13 +23,13 @@ struct System {
   Compression compression = Compression::raw;
   Combining combining = Combining::raw;
   bool up_front = false;  // contributions are coded before the first message
-  // all ranks decode results from streams, so that values are equal; else a rank keeps its own
+  // all ranks decode results from streams, for equal values; else a rank keeps its own
   bool agree = true;
   bool own_beside = false;  // a completed block is decoded while sent (without other overlap)
   int sums_after = 0;       // sums of streams before the last decoding
   bool raw_inside = false;
   double raw_below = 0;  // bytes: shorter messages are raw
-  bool halves = false;   // with_halves() of the machine
+  bool halves = false;
 };
 
 constexpr System system_of(payload::Kind kind, bool raw_inside = false, double raw_below = 0) noexcept {

@@ -1,4 +1,4 @@
-// A message to each rank under a tag of its own, without a receive; ranks poll.
+// A message to each rank under its own tag, without a receive; ranks poll.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,7 @@ namespace stretto::modules {
 
 class MpiAlarms {
  public:
-  // Allocates for raise(). Throws std::bad_alloc. `comm` returns errors and outlives this.
+  // Allocates for raise(). `comm` returns errors and outlives this.
   MpiAlarms(MPI_Comm comm, int size, int tag);
   ~MpiAlarms();
   MpiAlarms(const MpiAlarms&) = delete;
@@ -22,7 +22,7 @@ class MpiAlarms {
 
   void raise(const carrier::Alarm& alarm) noexcept;
   bool hear(carrier::Alarm* alarm) noexcept;
-  bool quiet() const noexcept { return raised_ == 0 && !heard_; }  // none raised or heard
+  bool quiet() const noexcept { return raised_ == 0 && !heard_; }
 
  private:
   bool sent() noexcept;

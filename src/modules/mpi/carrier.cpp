@@ -29,7 +29,7 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-// A first probe may be the MPI's only progress, and miss a message sent long before.
+// A first probe may be the MPI's only progress, and miss a message.
 bool has_arrivals(MPI_Comm comm) noexcept {
   int found = 0, code = MPI_SUCCESS;
   for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
@@ -73,7 +73,7 @@ class MpiCarrier final : public Carrier {
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
-    // MPICH 5 ends a program that frees the communicator of messages without a receive. Leave it to the MPI then.
+    // MPICH 5 ends a program that frees the communicator of messages without a receive.
     if (settled) MPI_Comm_free(&comm_);
   }
 
@@ -145,7 +145,7 @@ class MpiCarrier final : public Carrier {
       transfers_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
-      // Abandoned requests find room here without an allocation.
+      // Abandoned requests find room without an allocation.
       if (lost_.capacity() < lost_.size() + requests_.capacity()) lost_.reserve(lost_.size() + requests_.capacity());
     });
     if (listed != Status::ok) return listed;
@@ -232,7 +232,7 @@ class MpiCarrier final : public Carrier {
   std::optional<MpiAlarms> alarms_;
 };
 
-// The standard has the limit on MPI_COMM_WORLD (absent with sessions alone); Open MPI has it on no split communicator.
+// On MPI_COMM_WORLD (absent with sessions alone); Open MPI has no limit on split communicators.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
   constexpr std::uint64_t least = 32768;
   int found = 0, world = 0;

@@ -1,5 +1,5 @@
-// Messages beyond `chunk` bytes travel as full chunks and a shorter last one (possibly empty), so that more than 2^31
-// bytes pass MPI's int counts.
+// Messages travel as chunks of `chunk` bytes and a shorter last one (possibly empty), so that more than 2^31 bytes pass
+// MPI's int counts.
 #pragma once
 
 #include <mpi.h>
@@ -16,15 +16,15 @@ struct MpiOptions {
   std::size_t chunk = std::size_t{1} << 30;  // bytes of the largest MPI message, 1 .. 2^31 - 1; equal on all ranks
 };
 
-// Duplicates `comm` collectively, and uses only the duplicate, with errors returned. Destroy before MPI_Finalize: frees
-// the duplicate, unless messages without a receive may be under way.
+// Duplicates `comm` collectively, with errors returned. Destroy before MPI_Finalize: frees the duplicate, unless
+// messages without a receive may be under way.
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
                         Duplicates* ready = nullptr) noexcept;
 
 // With the MPI's text.
 Status translate(int code) noexcept;
 
-// A message without a receive has arrived, or the MPI cannot tell.
+// Or the MPI cannot tell.
 bool has_arrivals(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::modules

@@ -43,7 +43,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    // Messages may still arrive: the communicator is then left to the MPI (carrier.cpp).
+    // Messages may still arrive: leaves the communicator to the MPI (carrier.cpp).
     const bool settled = requests_.empty() && !has_arrivals(comm_);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     if (settled) MPI_Comm_free(&comm_);
@@ -112,7 +112,6 @@ class MpiDeviceMessages final : public DeviceMessages {
     bool sends;
   };
 
-  // All lists have room.
   Status start(const DeviceTransfer& t) noexcept {
     transfers_.push_back({t.id, t.bytes, 0, Status::ok});
     auto* const data = static_cast<std::byte*>(t.data);

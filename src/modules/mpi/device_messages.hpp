@@ -1,4 +1,3 @@
-// MPI_Isend and MPI_Irecv of device pointers, on an own communicator.
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +14,9 @@ namespace stretto::modules {
 // invalid_argument: another value.
 Status takes_device_memory(bool* takes) noexcept;
 
-// Null if some rank's MPI takes no device memory. Collective; timeout if a rank is missing after `limit` seconds (not
-// positive: never). Cuts messages above `chunk` bytes (1 .. 2^31 - 1, equal on all ranks). Destroy before MPI_Finalize.
+// MPI_Isend and MPI_Irecv of device pointers, on an own communicator. Null if some rank's MPI takes no device memory.
+// Collective; timeout if a rank is missing after `limit` seconds (not positive: never). Cuts messages above `chunk`
+// bytes (1 .. 2^31 - 1, equal on all ranks). Destroy before MPI_Finalize.
 Status make_mpi_device_messages(MPI_Comm comm, double limit, std::size_t chunk,
                                 std::unique_ptr<carrier::DeviceMessages>* made) noexcept;
 

@@ -1,5 +1,5 @@
 // Duplicates are made before a transport needs them: ranks agree on an id for each. With several threads that call MPI,
-// this is safe only where the program makes a communicator. Inside another collective it could wait for another
+// this is safe only where the program makes a communicator: inside another collective it could wait for another
 // thread's agreement.
 #pragma once
 
@@ -34,7 +34,7 @@ class Duplicates {
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 
-  // A duplicate made before, else a new one, collectively over `parent`. Returns the MPI's code.
+  // Made before, else collectively over `parent`. Returns the MPI's code.
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:

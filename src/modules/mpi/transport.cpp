@@ -33,7 +33,7 @@ Status usable(MPI_Comm parent) noexcept {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// Negative: no limit. From the environment: ranks may not have met, and there are no options yet.
+// Negative: no limit. From the environment, since there are no options yet.
 double limit_of_creation() noexcept {
   const char* const text = secure_getenv("STRETTO_TIMEOUT");
   double seconds = -1;
@@ -46,7 +46,7 @@ Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
 }
 
-// Later steps wait inside the MPI without a limit, but for no late rank.
+// Later steps wait inside the MPI, but for no late rank.
 Status meet(MPI_Comm parent) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_questions{50};
@@ -160,7 +160,7 @@ class MpiTransport final : public backend::Transport {
     return std::max(0, world - size_);
   }
 
-  // Messages may need this rank's progress, even while it waits for shared memory.
+  // Messages may need this rank's progress.
   void progress() noexcept override {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);

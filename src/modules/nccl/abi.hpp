@@ -1,5 +1,5 @@
-// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep; no headers are needed.
-// tests/modules/nccl_wheel_test.py compares it with the wheel's.
+// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. tests/modules/nccl_wheel_test.py compares
+// it with the wheel's.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class Type : int { i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f16 
 
 enum class Op : int { sum = 0, prod = 1, max = 2, min = 3, avg = 4 };
 
-// As in 2.14; newer libraries detect missing fields by size and version.
+// Newer libraries detect missing fields by size and version.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;

@@ -1,6 +1,6 @@
 // One communicator and one stream for all messages: NCCL serialises a communicator's operations on any stream. Several
 // communicators on a device may deadlock, unless all ranks begin their operations in one order, as the engine does
-// (engine/device/direct.cpp); lanes go on coding.
+// (engine/device/direct.cpp).
 //
 // Functions may return in_progress, above all where ranks first meet. A group waits here until the previous one is
 // enqueued.
@@ -139,7 +139,6 @@ class NcclComm final : public backend::DeviceComm {
 
   const device::Plugin& plugin() const noexcept { return *place_.plugin; }
 
-  // in_progress is no failure.
   Status told(Result r, const char* what) noexcept {
     if (r == Result::success || r == Result::in_progress) return Status::ok;
     const char* more = comm_ != nullptr ? nccl_.get_last_error(comm_) : nullptr;

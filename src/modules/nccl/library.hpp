@@ -14,7 +14,7 @@ struct Library : Functions {
 };
 
 // The process' copy, else the file STRETTO_NCCL, else the system's libnccl.so.2. It stays loaded. unsupported: missing,
-// lacks a function, older than 2.14, or not NCCL 2.
+// incomplete, older than 2.14, or not NCCL 2.
 Status find_library(const Library** library) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -78,8 +78,7 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    // Messages of one tag and length stay in order. Short ones gain nothing on further connections, and the first is
-    // warm.
+    // Messages of one tag and length stay in order. Short ones gain nothing on further connections.
     const unsigned connections = connections_to(peer);
     const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
@@ -387,7 +386,7 @@ class UcxCarrier final : public Carrier {
     return c;
   }
 
-  // UCX does not bind a receive to its sender: it would wait for an ended rank for ever.
+  // UCX does not bind a receive to its sender, and would wait for an ended rank for ever.
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
     for (Transfer& t : *transfers_)

@@ -8,9 +8,8 @@
 namespace stretto::modules {
 
 // `worker` has joined its session and outlives the carrier; each of its channels has at most one carrier, equal on
-// every rank. A wait on one carrier makes progress for the whole worker. Messages of 32 KiB and more take the
-// `connections` to a peer in turns, in the order of their tags; those of 128 KiB and more take all, at most as many as
-// the worker has to that peer.
+// every rank. Waits make progress for the whole worker. Long messages take the `connections` to a peer in turns, longer
+// ones all (docs/carriers.md).
 Status make_ucx_carrier(UcxWorker& worker, unsigned channel, unsigned connections,
                         std::unique_ptr<carrier::Carrier>* carrier) noexcept;
 

@@ -32,7 +32,7 @@ class UcxDeviceMessages final : public DeviceMessages {
  public:
   explicit UcxDeviceMessages(UcxWorker& worker) noexcept : worker_(worker) {}
 
-  // Abandoned transfers may still use memory. Receives are cancelled; sends end with their endpoints.
+  // Abandoned transfers may still use memory: receives are cancelled, sends end with their endpoints.
   ~UcxDeviceMessages() override {
     abort();
     const auto end = Clock::now() + longest_end;
@@ -83,7 +83,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   }
 
  private:
-  // Ends with its peer's status if it cannot begin. The list has room.
+  // Ends with its peer's status if it cannot begin.
   void begin(const DeviceTransfer& given) noexcept {
     PostedTransfer t{given.id, given.peer, given.sends, given.bytes};
     ucp_ep_h endpoint = nullptr;

@@ -40,7 +40,7 @@ struct Ucp {
 };
 
 // The process' copy, else the file STRETTO_UCX, else the system's libucp.so.0. It stays loaded. unsupported: missing,
-// or lacks a function.
+// or incomplete.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

@@ -1,6 +1,6 @@
-// Pieces of a long message, spread over a peer's connections, since networks may limit the rate of one. The first
-// connection has a lead under the message's own tag, with the cut bit and all lengths; connection i has piece i under a
-// tag of pieces. Pieces are received in place. The sender decides, so ranks may differ in their number of connections.
+// Pieces of a long message, spread over a peer's connections. The first connection has a lead under the message's own
+// tag, with the cut bit and all lengths; connection i has piece i under a tag of pieces. The sender decides, so ranks
+// may differ in their number of connections.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,6 @@ inline constexpr unsigned most_connections = 8;
 inline constexpr std::size_t least_spread = std::size_t{32} << 10;  // shorter messages use the first connection
 inline constexpr std::size_t least_piece = std::size_t{64} << 10;
 
-// Ranks have one architecture, as their values have.
 struct Lead {
   std::uint64_t bytes = 0;
   std::uint32_t number = 0;  // counts the sender's cut messages; in the pieces' tags
@@ -24,7 +23,7 @@ struct Piece {
   std::size_t offset = 0, bytes = 0;
 };
 
-// 1: the message is sent whole.
+// 1: sent whole.
 constexpr unsigned pieces_of(std::size_t bytes, unsigned connections) noexcept {
   return static_cast<unsigned>(std::clamp<std::size_t>(bytes / least_piece, 1, connections));
 }

@@ -134,8 +134,8 @@ ucs_status_ptr_t UcxWorker::send_marker(ucp_ep_h endpoint, bool at_once) noexcep
   return ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
 }
 
-// A rank can send to itself once that connection is made, unless settings of UCX, its logs, or memory of devices (in UCX
-// 1.13) forbid messages that leave at once.
+// A rank can send to itself once that connection is made, unless settings of UCX, its logs, or memory of devices (in
+// UCX 1.13) forbid messages that leave at once.
 bool UcxWorker::sends_at_once() noexcept {
   ucp_ep_h own = nullptr;
   return reach(rank_, &own) != Status::ok || UCS_PTR_STATUS(send_marker(own, true)) != UCS_ERR_NO_RESOURCE;
@@ -184,8 +184,8 @@ bool UcxWorker::has_left() noexcept {
     unsure_since_ = now;
     return false;
   }
-  // A message that may wait can wait for an answer of a peer that has ended its call. What it follows leaves then with the
-  // next call.
+  // A message that may wait can wait for an answer of a peer that has ended its call. What it follows leaves then with
+  // the next call.
   forget_held();
   return true;
 }
@@ -201,7 +201,6 @@ void UcxWorker::forget_held() noexcept {
 
 UcxWorker::~UcxWorker() {
   forget_held();
-  // Flushed and closed together.
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
   const auto end = Clock::now() + longest_close;

@@ -1,12 +1,11 @@
-// Endpoints connect on first use; over TCP each is a connection. Long messages take them in turns, longer ones all
-// (pieces.hpp).
+// Endpoints connect on first use; over TCP each is a connection.
 //
 // One worker has all receives and the first connection to each peer. Each further connection has a worker that only
 // sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
 //
 // Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 for a message
-// that is cut, 20 of the message. A receive names all others. So messages of a stranger that knows only the port match
-// no receive.
+// that is cut, 20 of the message. A receive names all others, so that messages of a stranger that knows only the port
+// match no receive.
 #pragma once
 
 #include <array>
@@ -42,14 +41,14 @@ class UcxWorker {
 
   bool takes_device_memory() const noexcept;
 
-  // For other ranks. Throws std::bad_alloc.
+  // Address for other ranks.
   Status address(std::string* address);
-  // Once the ranks have met. Throws std::bad_alloc.
+  // Once the ranks have met.
   void join(const carrier::Session& session, int rank);
 
-  // The first connection's if another cannot be made. mpi_error: the rank is unreachable.
+  // The first connection's if another cannot be made. mpi_error: unreachable.
   Status reach(int rank, ucp_ep_h* endpoint, unsigned connection = 0) noexcept;
-  // An unreachable rank's error, or UCS_OK.
+  // UCS_OK: reachable.
   ucs_status_t lost(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].status; }
   unsigned losses() const noexcept { return losses_; }
   Status failed(int rank, ucs_status_t status) const noexcept;
@@ -64,7 +63,7 @@ class UcxWorker {
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
     return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
   }
-  // UCX acknowledges no shorter ones, unless UCX_RNDV_THRESH tells it to.
+  // UCX acknowledges no shorter ones, but by UCX_RNDV_THRESH.
   static constexpr std::size_t least_acknowledged = 1024;
   static constexpr unsigned rank_shift = tag_bits + cut_bits;
   static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;
@@ -72,12 +71,10 @@ class UcxWorker {
   static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
   static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
 
-  // To the rank that has the most, after join().
   unsigned connections() const noexcept { return connections_; }
-  // After join().
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // Sends use further connections between the two. These advance whenever nothing else does, else seldom: UCX may hold
-  // bytes of a send that has ended, and each costs a system call.
+  // Sends use further connections meanwhile. These advance whenever nothing else does, else seldom: UCX may hold bytes
+  // of a send that has ended, and each costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   // UCX reports sends as ended while it holds bytes of them (a full socket), and receives while it holds their
@@ -92,8 +89,8 @@ class UcxWorker {
   void mark_received(int rank, std::size_t bytes) noexcept {
     if (bytes >= least_acknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
-  // All held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A flush of UCX,
-  // or a message that may wait, would do worse: UCX asks the peer for an answer, and it may have ended its call.
+  // All held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A flush of
+  // UCX, or a message that may wait, would do worse: UCX asks the peer for an answer, and it may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -105,7 +102,7 @@ class UcxWorker {
     if (losses_ != closed_) close_lost();
     return done;
   }
-  // After a turn without progress: sleeps until a message arrives, at most so many seconds.
+  // After a turn without progress, until a message arrives, at most so many seconds.
   void sleep(double seconds) noexcept;
   // For messages of ranks that may share cores.
   Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_messages, 0.05) : Waiting(true); }
@@ -153,7 +150,7 @@ class UcxWorker {
   struct Held {
     int rank;
     unsigned connection;
-    ucs_status_ptr_t request;  // of a marker that may wait
+    ucs_status_ptr_t request;
   };
   std::vector<Held> held_;
   Clock::time_point unsure_since_;       // held bytes did not leave at once; zero: they did

@@ -32,7 +32,7 @@ std::atomic<unsigned> generation{0};  // changes when a communicator goes: a han
 
 using Clock = std::chrono::steady_clock;
 
-// An agreement makes ranks wait for each other, which pipelined broadcasts else do not.
+// An agreement makes ranks wait for each other, unlike pipelined broadcasts.
 constexpr int most_times_between_agreements = 8;
 
 // A stretto_comm must live this many times as long as its making.
@@ -43,7 +43,7 @@ constexpr int most_short_lives = 10;
 constexpr int most_reserved = 64;
 std::atomic<int> reserved{0};
 
-// Per process: lives are expected to be like earlier ones.
+// Lives are expected to be like earlier ones.
 std::atomic<int> short_lives{0};
 constexpr Clock::rep never = Clock::rep{1} << 60;
 // shortest; others include waits for late ranks
@@ -128,8 +128,7 @@ std::unique_ptr<Communicator> describe(MPI_Comm comm) {
   return c;
 }
 
-// All ranks are of this MPI_COMM_WORLD; equal on every rank. Allocates nothing: a rank without memory would answer
-// differently.
+// Equal on every rank. Allocates nothing: a rank without memory would answer differently.
 bool within_world(MPI_Comm comm, int ranks) noexcept {
   std::array<int, 256> here, there;
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
@@ -172,7 +171,6 @@ MakingAgreement first_agreement(MPI_Comm comm, Communicator* c, double limit) no
   return agreed;
 }
 
-// Bypasses all wrappers.
 stretto_status create(MPI_Comm comm, modules::Duplicates ready, stretto_comm* made) noexcept {
   std::unique_ptr<backend::Transport> transport;
   const Status s = modules::make_mpi_transport(comm, &transport, std::move(ready));

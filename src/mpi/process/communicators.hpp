@@ -1,4 +1,3 @@
-// Kept as an attribute of the program's communicator.
 #pragma once
 
 #include <mpi.h>
@@ -18,8 +17,8 @@ namespace stretto::mpi {
 
 enum class Memory : int {
   host,
-  device,  // usable by stretto
-  other    // other devices' or managed memory, which the driver may have moved
+  device,
+  other  // other devices' or managed memory, which the driver may have moved
 };
 
 struct Communicator {
@@ -37,15 +36,15 @@ struct Communicator {
   std::string refused;
   std::optional<Bound> bound;
   Memory memory = Memory::host;
-  int use = 0;               // eligible calls in which this rank met the others
+  int use = 0;               // eligible calls
   int wanted = 0;            // least `use` at which ranks make `comm`; 0: not agreed on yet
   int ask_again_at = 0;      // `use` at which ranks see again if a making pays that did not
   bool spans_hosts = false;  // known once `wanted` is
   EarlyTime early;
   std::chrono::steady_clock::time_point made_at{};
   std::chrono::steady_clock::duration reserving{};
-  const char* made_by = nullptr;  // MPI function; null: unknown
-  unsigned told = 0;              // failures, a bit per status
+  const char* made_by = nullptr;
+  unsigned told = 0;  // failures, a bit per status
   bool told_end = false;
   Communicator* kept_before = nullptr;
 };
@@ -54,25 +53,23 @@ inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD"
 
 inline constexpr const char* bound_key = "stretto_bound";
 
-// Making a stretto_comm takes as long as hundreds of short calls: it waits for 64 calls below 1 KiB or 3 long ones, and
-// longer in programs that free communicators early. A bound makes it at once. A communicator that spans hosts waits, too,
-// until its calls have taken many times as long.
+// Making a stretto_comm takes as long as hundreds of short calls (docs/mpi.md, "What becomes of a call").
 inline constexpr int use_before_making = 64;
 
-// Null if the MPI does not know it. Valid until the program frees it.
+// Kept as an attribute; null if the MPI does not know it. Valid until the program frees the communicator.
 Communicator* find_communicator(MPI_Comm comm) noexcept;
 
-// Use at which the stretto_comm is made: doubled per communicator freed early, by the rank with most of them. The first
-// call per communicator is collective.
+// Use at which the stretto_comm is made: doubled per communicator freed early, by the rank with most. The first call
+// per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Equal on all ranks. `must_pay`, and the communicator spans hosts: its calls must have taken long enough. The first call
-// is collective, and one that must pay when the use has grown to between two and eight times as much. Precondition:
+// Equal on all ranks. `must_pay`, and the communicator spans hosts: its calls must have taken long enough. Collective
+// at the first call, and, if it must pay, when the use has grown to between two and eight times as much. Precondition:
 // `use` is at least use_before_making.
 bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
-// frees, or beyond a number of communicators, since an MPI's ids are limited. Collective over `comm`.
+// frees, or beyond a number of communicators, since ids are limited. Collective over `comm`.
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // False: `refused` has the reason. Sends no message if a process is outside this MPI_COMM_WORLD, which may lack this
@@ -87,7 +84,7 @@ Memory last_of_ranks(Memory here, MPI_Comm comm) noexcept;
 // "none" gives an empty bound. *complaint: why a malformed value was ignored.
 std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complaint);
 
-// From now on. Returns a complaint about a malformed value, or "".
+// Returns a complaint about a malformed value, or "".
 std::string take_info(MPI_Comm comm, MPI_Info info);
 
 // `f` runs before a communicator with a stretto_comm is freed. False: the stretto_comm is kept.

@@ -10,8 +10,8 @@ class EarlyTime {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  // True if the next call is to be timed: a clock costs a short call inside a host a quarter of its time, so that the last
-  // of each `every` stands for all of them. The very first call makes connections and waits for late ranks.
+  // The next call is to be timed: a clock costs a short call a quarter of its time, so the last of each `every` stands
+  // for all. The very first call makes connections and waits for late ranks.
   bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == every - 1; }
 
   // Precondition: samples() chose the call.
@@ -22,8 +22,7 @@ class EarlyTime {
       short_ += every * took;
   }
 
-  // Between hosts short calls gain little over the MPI's own, and many gain nothing: making takes a fiftieth of the time
-  // that they have taken, so that a program is no slower by more. Long exact calls gain more than a fifth.
+  // Short calls gain little between hosts, long exact ones more than a fifth.
   Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
 
   static constexpr std::int64_t longest_short = 4096;  // bytes

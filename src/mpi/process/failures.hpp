@@ -7,7 +7,7 @@
 
 namespace stretto::mpi {
 
-// The communicator's name, or the function that made it and its ranks in MPI_COMM_WORLD (the first, if many).
+// The communicator's name, or its maker and its ranks in MPI_COMM_WORLD (the first, if many).
 std::string described(MPI_Comm comm);
 
 // Through the communicator's handler, which may return. Prints stretto_message() once per status, and nothing after the

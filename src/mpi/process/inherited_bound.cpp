@@ -11,7 +11,7 @@ struct BoundAttribute {
   bool open;
 };
 
-// Without memory the duplicate fails: ranks would wait for each other if only some had the bound.
+// Without memory the duplicate fails: only some ranks would have the bound.
 int copy_bound(MPI_Comm, int, void*, void* value, void* copy, int* copied) noexcept {
   const BoundAttribute& attribute = *static_cast<const BoundAttribute*>(value);
   *copied = 0;

@@ -1,4 +1,4 @@
-// MPI functions that are not collectives. Functions that take a result return it.
+// MPI functions that are not collectives.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +16,6 @@ int informed(int code, MPI_Comm comm, MPI_Info info) noexcept;
 
 int constructed(int code, MPI_Comm comm, const char* by, MPI_Info info) noexcept;
 
-// While a duplicate of `parent` starts with this info.
 class InheritedBound {
  public:
   InheritedBound(MPI_Comm parent, MPI_Info info) noexcept;
@@ -28,7 +27,7 @@ class InheritedBound {
   MPI_Comm parent_ = MPI_COMM_NULL;
 };
 
-// True: *at (a void*) is memory that peers can map; else the MPI serves.
+// True: *at (a void*) is memory that peers can map.
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept;
 
 // False: the memory is the MPI's.

@@ -27,8 +27,7 @@ inline bool serves() noexcept {
   return r && !r->apart;
 }
 
-// After MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Settings count as equal if the library did not see
-// MPI_Init.
+// After MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Equal if the library did not see MPI_Init.
 void open_up() noexcept;
 
 // Before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.

@@ -74,7 +74,7 @@ std::string host_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
-// A stretch's length, then place, calls and seconds of non-empty stretches.
+// A stretch's length, then place, calls and seconds of non-empty ones.
 std::string to_text(const Timeline& t) {
   std::string text = fmt::format("{}{}", between, t.stretch());
   for (std::size_t i = 0; i < Timeline::most; ++i)
@@ -233,7 +233,7 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// Why reductions of a row stayed exact despite a bound, after "the reductions of most bytes (N calls)".
+// Why a row stayed exact despite a bound, after "the reductions of most bytes (N calls)".
 std::string why_exact(const Row& r) {
   const std::string& why = r.key.why;
   if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";

@@ -11,7 +11,7 @@
 namespace stretto::mpi {
 
 // Rank 0 prints a table on standard error, or writes JSON to the settings' file (the table if that fails). Leaves out
-// ranks without memory. Throws std::bad_alloc only after all messages have arrived. Collective over MPI_COMM_WORLD.
+// ranks without memory. Throws only after all messages have arrived. Collective over MPI_COMM_WORLD.
 Status report(const Statistics& own, const Settings& settings);
 
 bool can_be_written(const std::string& file);

@@ -42,8 +42,8 @@ struct Tally {
   std::uint64_t calls = 0;
   double bytes = 0;
   double seconds = 0;
-  double raw_bytes = 0;   // to send without compression
-  double sent_bytes = 0;  // sent, over calls that know it
+  double raw_bytes = 0;  // to send without compression
+  double sent_bytes = 0;
   double known = 0;
   double promised_error = 0;
   double error_with_rounding = 0;  // maximum over calls with a bound; infinite: unknown
@@ -53,9 +53,9 @@ struct Tally {
   double predicted = 0;  // seconds by the model, for these calls and for the MPI's own collective
   double predicted_mpi = 0;
   double in_flight = 0;
-  double attended = 0;  // part of it in starts and waits
-  double hidden = 0;    // part of it beside the program's own work
-  int split = 0;        // most tree levels on the program's cores
+  double attended = 0;
+  double hidden = 0;  // part of it beside the program's own work
+  int split = 0;      // most tree levels on the program's cores
   Ignored ignored;
 
   void add(const Tally& other) noexcept;
@@ -74,18 +74,18 @@ class Statistics {
   void add(RowKey key, const Tally& tally, Server server);
 
   // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
-  // operation and length (within a factor of two) in this process; 0 without any. saved_least and saved_most use the
-  // nearest and the farthest quartiles.
+  // operation and length (within a factor of two) in this process. saved_least and saved_most use the nearest and the
+  // farthest quartiles.
   std::map<RowKey, Record> all() const;
 
  private:
   using Length = std::pair<std::string, int>;
-  // The median of the latest calls ignores delays by a busy machine or late ranks.
+  // The median of the latest calls ignores delays.
   class LatestTimes {
    public:
     void add(double seconds) noexcept { kept_[calls_++ % kept_.size()] = static_cast<float>(seconds); }
     double calls() const noexcept { return static_cast<double>(calls_); }
-    double quantile(double part) const noexcept;  // 0.5: the median
+    double quantile(double part) const noexcept;
 
    private:
     std::uint64_t calls_ = 0;

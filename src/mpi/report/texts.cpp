@@ -9,7 +9,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Rank 0 allocates, and all ranks learn the result: no rank waits for one that gave up.
+// All ranks learn the result of rank 0's allocation.
 template <class Make>
 Status on_root(int rank, const Make& make) noexcept {
   int made = rank != 0 || attempt(make) ? 1 : 0;

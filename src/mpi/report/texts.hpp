@@ -8,7 +8,7 @@
 
 namespace stretto::mpi {
 
-// *all on rank 0, by rank. Collective over MPI_COMM_WORLD. If rank 0 has no memory, all ranks get that status.
+// *all on rank 0, by rank. Collective over MPI_COMM_WORLD. All ranks get the status if rank 0 has no memory.
 Status gather_texts(std::string_view own, std::vector<std::string>* all) noexcept;
 
 }  // namespace stretto::mpi

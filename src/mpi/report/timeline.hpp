@@ -7,13 +7,13 @@
 namespace stretto::mpi {
 
 // Calls over time, in equal stretches and constant space. A call beyond the last stretch doubles all stretches, and
-// adjacent counts merge. So timelines, whose lengths are powers of two times the first, can be added.
+// adjacent counts merge. So timelines can be added.
 class Timeline {
  public:
   static constexpr std::size_t most = 64;
   static constexpr double shortest = 1e-3;  // seconds
 
-  // Calls count at their `end`, seconds where they passed; times before 0 count as 0.
+  // Calls count at their `end`, seconds where they passed; times before 0 as 0.
   void add(double end, double seconds, std::uint64_t calls) noexcept;
   void add(const Timeline& other) noexcept;
 

@@ -1,4 +1,4 @@
-// Replaces the report of programs without MPI_Init or MPI_Finalize.
+// The report of programs without MPI_Init or MPI_Finalize.
 #pragma once
 
 namespace stretto::mpi {

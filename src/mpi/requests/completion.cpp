@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// The program's requests, with running persistent ones replaced by their runs.
+// Running persistent requests are replaced by their runs.
 class PassedRequests {
  public:
   PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {
@@ -141,8 +141,8 @@ int wait(MPI_Request* request, MPI_Status* status) noexcept {
   });
 }
 
-// One by one: MPI_Testall would check all each time, and MPICH's fails when an own persistent collective completes.
-// MPI_Waitall reports failures at the end.
+// One by one: MPICH's MPI_Testall fails when an own persistent collective completes. MPI_Waitall reports failures at
+// the end.
 int waitall(int n, MPI_Request* requests, MPI_Status* statuses) noexcept {
   return with_passed(n, requests, [&](MPI_Request* r) {
     int at = r ? 0 : n;

@@ -1,4 +1,4 @@
-// Waits poll while stretto's collectives are in flight, so that the MPI's own requests progress.
+// Waits poll while stretto's collectives are in flight: the MPI's own requests progress.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,6 @@
 
 namespace stretto::mpi {
 
-// False: the MPI's own functions serve.
 bool has_own_requests() noexcept;
 
 int wait(MPI_Request* request, MPI_Status* status) noexcept;
@@ -20,7 +19,7 @@ int testany(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* sta
 int testsome(int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) noexcept;
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-int request_is_complete(MPI_Request request) noexcept;  // MPICH's; also if failed
+int request_is_complete(MPI_Request request) noexcept;
 #endif
 #ifdef STRETTO_ASKS_SEVERAL
 int request_get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) noexcept;

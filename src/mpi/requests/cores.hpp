@@ -1,4 +1,4 @@
-// Nonblocking calls may not wait for other ranks, so stretto's communicators are made with the program's.
+// Nonblocking calls may not wait for other ranks: stretto's communicators are made with the program's.
 #pragma once
 
 #include <mpi.h>

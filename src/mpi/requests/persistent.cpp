@@ -30,7 +30,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The program may free or change arguments before a start.
 class ArgumentCopies {
  public:
   ArgumentCopies(WrappedCall* call, const Decision& d) {
@@ -190,7 +189,7 @@ void count(const Prepared& p, double seconds) noexcept {
   }));
 }
 
-// For lack of memory. Giving up ends the waits of ranks that started theirs.
+// Giving up ends the waits of ranks that started theirs.
 int none_started(std::span<const MPI_Request> requests) noexcept {
   int code = MPI_ERR_NO_MEM;
   for (const MPI_Request request : requests) {
@@ -221,7 +220,7 @@ void prepared(const WrappedCall& call, MPI_Request request) noexcept {
     if (p.was_ours) p.kept = std::make_shared<const ArgumentCopies>(&p.call, p.decision);
     persistent_table().put(request, p);
   });
-  // Then the MPI gets uncounted starts. Other ranks may start stretto's.
+  // The MPI gets uncounted starts; other ranks may start stretto's.
   if (s != Status::ok && c) give_up(*c, s);
 }
 

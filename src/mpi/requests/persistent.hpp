@@ -1,5 +1,4 @@
-// If communication cores can move the data, stretto runs each start with a hidden request. With a report, starts are
-// counted.
+// If communication cores can move the data, stretto runs each start with a hidden request.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +11,6 @@
 
 namespace stretto::mpi {
 
-// After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 bool follows_starts() noexcept;
@@ -22,18 +20,16 @@ int start(std::span<const MPI_Request> requests, Native native) noexcept;
 
 void released(MPI_Request request) noexcept;
 
-// The MPI runs this communicator's from now on.
 void forget_prepared(const Communicator* c) noexcept;
 
 int persistent_of_ours() noexcept;
 
 bool is_persistent_of_ours(MPI_Request request) noexcept;
 
-// A run or MPI_REQUEST_NULL replaces stretto's requests, since MPICH 5 would wait for ever for a request that was never
-// started. Empty: unchanged. Throws std::bad_alloc.
+// A run or MPI_REQUEST_NULL replaces stretto's requests: MPICH 5 would wait for ever for one that was never started.
+// Empty: unchanged.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
-// The program has seen its completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

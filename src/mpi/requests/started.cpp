@@ -40,7 +40,7 @@ struct Started {
   stretto_request request = nullptr;
   MPI_Request handle = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
-  bool is_tested = false;  // a thread tests it, or it is done
+  bool is_tested = false;
   std::thread::id completes{};
   double starting = 0, waited_before = 0;
 };

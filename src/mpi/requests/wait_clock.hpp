@@ -1,5 +1,4 @@
-// The program's time in waits for requests or tests, in seconds of any steady clock; the rest of a collective overlaps
-// its own work.
+// The program's time in waits or tests, in seconds of any steady clock; the rest of a collective overlaps its own work.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace stretto::mpi {
 
 class WaitClock {
  public:
-  // At a thread's entry or exit. Concurrent time counts once.
+  // Concurrent time counts once.
   void enter(double now) noexcept {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0) since_ = now;
@@ -20,7 +19,7 @@ class WaitClock {
     if (--inside_ == 0) total_ += now - since_;
   }
 
-  // Includes functions that have not returned.
+  // Also of functions that have not returned.
   double total(double now) const noexcept {
     const std::lock_guard lock(mutex_);
     return total_at(now);

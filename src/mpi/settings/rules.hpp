@@ -1,4 +1,4 @@
-// The first matching line of a file decides. Grammar: docs/mpi.md.
+// The first matching line of a file decides (docs/mpi.md).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Bound {
 // "rel:1e-4", "abs:0.5", and ":contribution" or ":result" (the default).
 Status parse_bound(std::string_view text, Bound* bound);
 
-// Said of a relative bound of 1 and more, which is hardly meant; else empty.
+// On a relative bound of 1 and more, which is hardly meant; else empty.
 std::string remark_on(const Bound& bound);
 
 // With an optional K, M or G (powers of 1024).
@@ -40,7 +40,7 @@ struct Action {
     bounded  // or with a payload that keeps no bound: then of kind NONE
   };
   Kind kind = Kind::usual;
-  int line = 0;  // from 1
+  int line = 0;
   Bound bound;
   std::string schedule;
   stretto_payload payload = STRETTO_PAYLOAD_AUTO;  // if bounded
@@ -56,7 +56,7 @@ struct Rule {
   Action action;
 };
 
-// The names that a rule may force; null accepts any.
+// Null accepts any.
 using ScheduleNames = std::vector<std::string>;
 
 class Rules {
@@ -70,11 +70,11 @@ class Rules {
 
   bool empty() const noexcept { return rules_.empty(); }
   std::size_t size() const noexcept { return rules_.size(); }
-  // The first line that asks for streams and has no bound; 0: none.
+  // The first that asks for streams without a bound; 0: none.
   int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
-  // Of lines whose bound is hardly meant: "line 3: rel:2 ...".
+  // On bounds hardly meant: "line 3: rel:2 ...".
   std::vector<std::string> remarks() const;
 
  private:

@@ -13,7 +13,7 @@ void complain(Settings& s, fmt::format_string<Args...> f, Args&&... args) {
   s.complaints.push_back(fmt::format(f, std::forward<Args>(args)...) + "; it counts as not set");
 }
 
-// Reads the variables one after another, which is the order of complaints and of Settings::common.
+// Variables are read in the order of complaints and of Settings::common.
 class Reader {
  public:
   Reader(const Environment& environment, const ScheduleNames* schedules, Settings* settings)
@@ -27,7 +27,7 @@ class Reader {
     add_common("STRETTO", s_.on ? "1" : "0");
   }
 
-  // Unreadable rules might have kept calls exact, so without them there is no bound.
+  // Unreadable rules might have kept calls exact: then there is no bound.
   void read_bound_and_rules() {
     read_bound();
     read_ignored();
@@ -110,7 +110,6 @@ class Reader {
     add_common("STRETTO_IGNORE_ABOVE", s_.ignore_above > 0 ? fmt::format("{}", s_.ignore_above) : "");
   }
 
-  // The text of the rules; "" where they are not read.
   std::string read_rules(const char* file) {
     std::string text;
     if (read_file(file, &text) != Status::ok) {

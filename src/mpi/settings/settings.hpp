@@ -1,4 +1,4 @@
-// Environment variables (docs/mpi.md). A malformed value is listed in `complaints` and counts as not set.
+// Environment variables. A malformed value is listed in `complaints` and counts as not set.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace stretto::mpi {
 
-// Equal on all ranks, since it decides which messages they exchange.
+// Equal on all ranks, which exchange messages by it.
 struct CommonSetting {
   std::string variable;
   std::string given;

@@ -12,10 +12,10 @@
 namespace stretto::mpi {
 namespace {
 
-// Ranks without memory must not block others: nothing here allocates before the last message has arrived.
+// Ranks without memory must not block others: nothing allocates before the last message has arrived.
 constexpr std::size_t most_common = 8, longest_shown = 256, longest_file = 4096;
 
-// FNV-1a: unlike std::hash equal in every process.
+// FNV-1a
 struct Hash {
   std::uint64_t value = 0xCBF29CE484222325u;
   void add(std::string_view text) noexcept {
@@ -27,7 +27,6 @@ struct Hash {
 
 using Hashes = std::array<std::uint64_t, most_common>;
 
-// 0 beyond them, and without memory.
 Hashes hashes_of(const Settings& own) noexcept {
   Hashes all{};
   for (std::size_t i = 0; i < std::min(own.common.size(), most_common); ++i) {

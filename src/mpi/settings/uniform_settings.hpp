@@ -1,4 +1,3 @@
-// Ranks with different settings would wait for messages that others never send.
 #pragma once
 
 #include <string>
@@ -16,8 +15,8 @@ struct UniformSettings {
   std::string report_file;
 };
 
-// Collective over MPI_COMM_WORLD, and equal on every rank: one allreduce of three words, and more if settings differ.
-// Ranks without memory take part.
+// Ranks with different settings would wait for messages that others never send. Collective over MPI_COMM_WORLD, and
+// equal on every rank: one allreduce of three words, and more if settings differ. Ranks without memory take part.
 UniformSettings compare(const Settings& own) noexcept;
 
 }  // namespace stretto::mpi

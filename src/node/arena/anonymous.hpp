@@ -1,4 +1,4 @@
-// Memory files without names, and the descriptor numbers that this library occupies in a program.
+// Memory files without names, under descriptor numbers out of a program's way.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@ namespace stretto::node::arena {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-// RLIMIT_FSIZE. A longer file raises SIGXFSZ, which ends most programs.
+// RLIMIT_FSIZE: a longer file raises SIGXFSZ, which ends most programs.
 std::uint64_t longest_file() noexcept;
 
-// `bytes` zero bytes, sealed against resizing and execution, closed on exec. -1 with errno on failure; EFBIG beyond
+// `bytes` zero bytes, sealed against resizing and execution, closed on exec. -1 with errno; EFBIG beyond
 // longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
-// Moves a descriptor to a number that the program does not expect: high where the limit allows, never 0, 1 or 2, which
-// a program without standard streams takes for its streams. Closes `fd` if the number changes. -1: no number is left.
+// To a number that the program does not expect: high where the limit allows, never that of a standard stream. Closes
+// `fd` if the number changes. -1: no number is left.
 int out_of_the_way(int fd) noexcept;
 
 // The program may have closed our descriptor and reused its number.

@@ -7,13 +7,12 @@
 namespace stretto::node::arena {
 namespace {
 
-// The preloaded library's arena, or the library's own.
 const Interface& arena() noexcept {
   static const Interface* const found = [] {
     using Get = const Interface* (*)();
     const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "stretto_arena_interface"));
     if (get != nullptr) return get();
-    // Not preloaded: the arena holds only buffers that the program requests explicitly.
+    // Holds only buffers that the program requests explicitly.
     Region::at_most(std::uint64_t{64} << 30);
     return &interface_of_mine();
   }();

@@ -1,8 +1,7 @@
-// The process' arena: memory for large allocations in one memfd, which a peer maps once to see all of them. Made on
-// first use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers
-// that a program asks for. allocate() fails when the arena is full, and the caller turns to the system. The file has no
-// name, so a killed process leaves nothing behind. Before fork() returns in the parent, the child gets a copy of all
-// allocations, and an arena that allocates nothing new. (vfork and posix_spawn copy nothing.)
+// The process' arena (docs/node.md): memory for large allocations in one memfd, which a peer maps once. Made on first
+// use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers that a
+// program asks for. Before fork() returns in the parent, the child gets a copy of all allocations, and an arena that
+// allocates nothing new.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@ struct File {
 
 struct Statistics {
   std::uint64_t allocations = 0;
-  std::uint64_t refused = 0;  // the arena was full or does not exist
+  std::uint64_t refused = 0;
   std::uint64_t used = 0;
   std::uint64_t peak = 0;
   std::uint64_t bound = 0;
@@ -33,14 +32,14 @@ struct Statistics {
 
 View view() noexcept;
 File file() noexcept;
-const char* remark() noexcept;  // reason why there is no arena, or an error in a setting; "" if neither
+const char* remark() noexcept;  // why there is no arena, or an error in a setting; "" if neither
 
-// `alignment` is a power of two. Null if there is no room. *zeroed: a lower bound of the bytes at the allocation's end
-// that were never used and are zero.
+// `alignment` is a power of two. Null: no room. *zeroed: a lower bound of the bytes at the allocation's end that were
+// never used and are zero.
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed = nullptr) noexcept;
 bool owns(const void* at) noexcept;
 void release(void* at) noexcept;
-std::size_t usable(const void* at) noexcept;        // bytes of the allocation that starts at `at`
+std::size_t usable(const void* at) noexcept;
 bool resize(void* at, std::size_t bytes) noexcept;  // in place; false if the allocation must move
 Statistics statistics() noexcept;
 

@@ -1,5 +1,5 @@
 // Units of 64 KiB of a region. Free runs are listed by the power of two of their length, and joined with free
-// neighbours at once. Allocates no memory, so that it can serve malloc. Not thread safe.
+// neighbours at once. Allocates no memory, since it serves malloc. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,12 @@ class Heap {
   // The memory must be zeroed; sparse memory is enough.
   static std::size_t tables_for(std::size_t units) noexcept { return units * sizeof(Unit); }
 
-  // Manages units 0 .. units - 1 (fewer than 2^31), all free.
+  // Units 0 to units - 1 (fewer than 2^31), all free.
   void start(void* tables, std::uint32_t units) noexcept;
 
-  // The first unit, at a multiple of `alignment` units (a power of two), or kNone.
+  // At a multiple of `alignment` units (a power of two), or kNone.
   std::uint32_t allocate(std::uint32_t units, std::uint32_t alignment) noexcept;
 
-  // The merged free run that contains the freed one.
   struct Run {
     std::uint32_t first, length;
   };
@@ -29,7 +28,7 @@ class Heap {
 
   Run shrink(std::uint32_t first, std::uint32_t units) noexcept;
 
-  // In place. False if the following units are in use.
+  // False: the following units are in use.
   bool grow(std::uint32_t first, std::uint32_t units) noexcept;
 
   std::uint32_t length(std::uint32_t first) const noexcept { return table_[first].length; }

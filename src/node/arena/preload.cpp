@@ -1,12 +1,6 @@
-// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp), so that ranks
-// see each other's buffers. Other allocations, and those that do not fit, use the C library. C++ new comes through
-// malloc.
-//
-//   STRETTO_ARENA_SIZE    size of the arena in bytes (K, M, G, T); default: half of the memory; 0 disables it
-//   STRETTO_ARENA_MIN     smallest allocation that it serves; default: 64K; at least a page (4K)
-//   STRETTO_ARENA_REPORT  1: prints its statistics to standard error when the process ends
-//
-// A malformed number is reported once on standard error, and the default is used.
+// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp). Other
+// allocations, and those that do not fit, use the C library. C++ new comes through malloc. docs/node.md ("The arena")
+// has the variables; a malformed number is reported once, and the default is used.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +38,6 @@ void complain(const SettingError& about) noexcept {
   if (*about.text != '\0') dprintf(STDERR_FILENO, "stretto arena: %s\n", about.text);
 }
 
-// Precondition: `inside` is set, since the arena is created here.
 Region& arena() noexcept {
   static Region& made = []() -> Region& {
     Region& r = Region::mine();
@@ -123,7 +116,7 @@ extern "C" {
   size_t bytes = 0, zeroed = 0;
   if (!__builtin_mul_overflow(count, size, &bytes)) {
     if (void* at = from_arena(bytes, 1, &zeroed)) {
-      // Only memory used before needs clearing. The end of the last unit is unused.
+      // Only memory used before needs clearing. The last unit's end is unused.
       const size_t whole = (bytes + stretto::node::arena::Heap::kUnit - 1) / stretto::node::arena::Heap::kUnit *
                            stretto::node::arena::Heap::kUnit;
       memset(at, 0, std::min(bytes, whole - zeroed));

@@ -38,7 +38,7 @@ std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, s
 void Region::at_most(std::uint64_t bytes) noexcept { most_unless_told.store(bytes, std::memory_order_relaxed); }
 
 Region& Region::mine() noexcept {
-  // Never destroyed: other statics free their allocations until the very end of the process.
+  // Other statics free their allocations until the very end of the process.
   alignas(Region) static std::byte place[sizeof(Region)];
   static Region* const region = [] {
     auto* r = new (place) Region;
@@ -67,7 +67,7 @@ const Interface& interface_of_mine() noexcept {
   return functions;
 }
 
-// STRETTO_ARENA_SIZE or the default. 0, with a remark, if there can be no arena.
+// STRETTO_ARENA_SIZE or the default. 0, with a remark: no arena.
 std::size_t Region::bound() noexcept {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0) space.rlim_cur = RLIM_INFINITY;
@@ -98,8 +98,7 @@ Region::Region() noexcept {
                  [] { mine().after_fork_in_child(); });
 }
 
-// Null, or the name of the function that failed. Mappings start inaccessible: mlockall() would otherwise populate every
-// page.
+// Null, or the function that failed. Mappings start inaccessible: mlockall() would populate every page.
 const char* Region::make(std::size_t bytes) noexcept {
   const std::size_t room_bytes = bytes + Heap::kUnit, table_bytes = Heap::tables_for(bytes / Heap::kUnit);
   void *const room = reserve(room_bytes), *const tables = reserve(table_bytes);

@@ -21,8 +21,8 @@ bool copy(std::byte* at, std::size_t bytes) noexcept {
 
 }  // namespace
 
-// The parent waits in fork() until the child has copied all allocations. The child then closes its end of a pipe, as
-// its death does.
+// The parent waits in fork() until the child has copied all allocations, and closes its end of a pipe, as its death
+// does.
 void Region::before_fork() noexcept {
   mutex_.lock();
   fork_pipe_[0] = fork_pipe_[1] = -1;
@@ -60,7 +60,7 @@ void Region::copy_for_child() noexcept {
       continue;
     }
     if (copy(at, bytes)) continue;
-    // No memory for a copy: at least the child cannot write to its parent's memory.
+    // Without memory for a copy the child at least cannot write to its parent's.
     const bool copies = ours && mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd_,
                                      static_cast<off_t>(std::uint64_t{unit} * Heap::kUnit)) != MAP_FAILED;
     if (!copies) mprotect(at, bytes, PROT_READ);

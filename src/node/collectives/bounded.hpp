@@ -29,7 +29,7 @@ struct StreamCounts {
   payload::Seconds seconds;
 };
 
-// ok if run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound`.
+// run() supports the arguments; else `unsupported`, `invalid_argument` or `invalid_bound`.
 Status check_bounded(Collective kind, const payload::Spec& spec) noexcept;
 
 class Bounded {

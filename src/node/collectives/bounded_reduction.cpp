@@ -98,7 +98,6 @@ Status BoundedReduction::add_up(std::uint64_t chunk, std::byte* body, Published*
   return s == Status::ok ? s : g_.give_up_all(s);
 }
 
-// This rank's sum first: it is still in the cache.
 Status BoundedReduction::copy_out(std::uint64_t chunk) noexcept {
   for (std::size_t k = 0; k < owners_; ++k) {
     const Part p = part(chunk, (me_ + k) % owners_);

@@ -3,8 +3,8 @@
 // The vector is cut into chunks, and a chunk into parts of whole codec groups. Each rank compresses its contribution to
 // all other ranks' parts into its slot. A part's owner adds these streams and its own values in code space, and leaves
 // the sum in its slot as a stream, which ranks decode. A round does one step of each of three successive chunks, so a
-// slot holds contributions to one and the sum of the previous. A sum whose stream exceeds its room (values off the grid
-// are exact) travels decoded. If a chunk has too few parts, ranks own parts in turn.
+// slot holds contributions to one and the sum of the previous. A sum whose stream exceeds its room travels decoded. If
+// a chunk has too few parts, ranks own parts in turn.
 //
 // Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of
 // streams, decodes n; 2·n/ratio cross. Error p·eps.
@@ -50,8 +50,8 @@ class BoundedReduction {
   bool scatters_;
   std::uint32_t divisor_;
   std::size_t owners_ = 0;
-  std::size_t piece_ = 0;  // elements of a whole part
-  std::size_t room_ = 0;   // bytes of a slot's region
+  std::size_t piece_ = 0;
+  std::size_t room_ = 0;
   std::uint64_t pieces_ = 0, chunks_ = 0, first_ = 0;
   std::vector<int> others_;  // in ring order from the next rank
   std::vector<codec::Bytes> streams_;

@@ -52,7 +52,7 @@ Status Coder::decode(codec::Bytes stream, std::byte* to, std::size_t n, std::uin
   return codec::decompress(stream, to, n, options_, divisor);
 }
 
-// In `to`, else in pool memory: first of the usual size, then of the largest.
+// In `to`, else in pool memory: of the usual size, then of the largest.
 template <class Make>
 Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, const Make& make, Sum* made) noexcept {
   std::size_t written = 0;
@@ -74,7 +74,7 @@ Status Coder::make(codec::MutableBytes to, std::size_t usual, std::size_t most, 
   return s;
 }
 
-// Fused: own values join the first stream in one pass. Otherwise they are compressed first.
+// Fused: own values join the first stream. Otherwise they are compressed first.
 Status Coder::sum(const std::byte* own, std::span<const codec::Bytes> others, std::size_t n, codec::MutableBytes to,
                   Sum* sum) noexcept {
   const std::size_t most = codec::combine_bound(type_, n), one = codec::compress_bound(type_, n);

@@ -9,14 +9,14 @@
 
 namespace stretto::node {
 
-// Bytes of a slot that streams use: a longer chunk overlaps less of its coding with the peers', and gains nothing.
+// Bytes of a slot for streams: a longer chunk overlaps less of its coding with the peers'.
 inline std::size_t room_of_streams(const Group& group) noexcept {
   return std::min<std::size_t>(group.slot_bytes(), 128 * 1024);
 }
 
 class Coder {
  public:
-  // Values are cut at multiples of kGrain elements, so that the codec's groups stay whole.
+  // Values are cut at multiples, so that the codec's groups stay whole.
   static constexpr std::size_t kGrain = 1024;
 
   // `pool` and `streamed` outlive it.
@@ -24,10 +24,10 @@ class Coder {
 
   std::size_t bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Slot bytes, in whole cache lines, for a stream or raw values.
+  // Bytes, in whole cache lines, for a stream or raw values.
   std::size_t room(std::size_t count) const noexcept;
 
-  // That fit in each of `regions` regions of `room` bytes; may be 0.
+  // Grains that fit in each of `regions` regions of `room` bytes; may be 0.
   std::size_t grains(std::size_t room, std::size_t regions) const noexcept {
     return room / regions / this->room(kGrain);
   }

@@ -80,7 +80,7 @@ Status Collectives::barrier() noexcept {
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
 }
 
-// Largest and smallest value in one reduction: the smallest is the complement of the largest complement.
+// The smallest value is the complement of the largest complement.
 Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
   const std::uint64_t in[2] = {value, ~value};
   std::uint64_t out[2] = {0, 0};
@@ -147,8 +147,7 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// Receivers combine all inputs in rank order. A barrier has no data. Cost: one round, n bytes in, p·n combined on each
-// receiver.
+// Receivers combine all inputs in rank order. Cost: one round, n bytes in, p·n combined on each receiver.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

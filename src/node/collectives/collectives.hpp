@@ -33,9 +33,9 @@
 
 namespace stretto::node {
 
-// Bytes of a slot for `ranks` ranks that have processes of their own. Chunks of a long reduction fill slots, and each
-// chunk costs two waits. Two ranks whose cores other programs use take two thirds of the time with 1 MiB that they take
-// with 128 KiB. More ranks have smaller slots, so that the data of a round stay in the caches.
+// Bytes of a slot for `ranks` ranks with processes of their own (docs/node.md, "What makes copies fast"). Chunks of a
+// long reduction fill slots, and each costs two waits. More ranks have smaller slots, so that a round's data stay in
+// the caches.
 constexpr std::size_t slot_for(int ranks) noexcept {
   constexpr std::size_t least = 128 * 1024, most = 1024 * 1024;
   return std::clamp(2 * most / static_cast<std::size_t>(std::max(ranks, 1)) / kLine * kLine, least, most);
@@ -52,8 +52,7 @@ struct Options {
   // KiB. Oversubscribed: 16 KiB, and 64 KiB for reduce, since waiting for a rank means waiting for a core.
   std::optional<std::size_t> eager, eager_reduce;
   std::size_t direct = 16 * 1024;  // bytes of a block from which visible buffers are used in place
-  // From this block length on the kernel copies private buffers in allgather, gather, scatter and alltoall. Broadcasts
-  // and reductions are faster through slots, where copying in and out overlap (docs/node.md).
+  // Block length from which the kernel copies private buffers in allgather, gather, scatter and alltoall.
   std::size_t kernel = 256 * 1024;
 };
 
@@ -70,7 +69,7 @@ class Collectives {
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
   ~Collectives();
 
-  // Group::beside(). Throws std::bad_alloc. This object outlives it.
+  // Group::beside(). This object outlives it.
   std::unique_ptr<Collectives> beside() const;
 
   int rank() const noexcept { return group_->rank(); }
@@ -81,7 +80,7 @@ class Collectives {
   Status agree(std::uint64_t value, bool* same) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
-  // Only the root writes `out`, which may be null elsewhere. In place: on the root.
+  // Only the root writes `out`, perhaps null elsewhere. In place: on the root.
   Status reduce(const void* in, void* out, std::size_t count, payload::Type type, const Combination& operation,
                 int root) noexcept;
   Status allreduce(const void* in, void* out, std::size_t count, payload::Type type,
@@ -107,7 +106,7 @@ class Collectives {
     return options_.hierarchy;
   }
   const Counters& counters() const noexcept { return counters_; }
-  // The kernel can copy private buffers for moves of this block size, and no cheaper access exists.
+  // The kernel can copy private buffers of this size, and no cheaper access exists.
   bool copies_differ(std::size_t bytes) const noexcept {
     const auto can = [this](Access a) { return memory_->usable(a); };
     return size() > 1 && bytes >= options_.direct && can(Access::kernel) && !can(Access::process) &&
@@ -145,7 +144,7 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  // Tuned separately. `moves` includes reduce-scatters, and stores into other ranks' outputs.
+  // `moves` includes reduce-scatters, and stores into other ranks' outputs.
   enum class Use : std::uint8_t { moves, allreduce, reduce };
   static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
   static constexpr std::size_t kUses = 3;
@@ -169,10 +168,9 @@ class Collectives {
     return &store_tuners_[use][std::min(length, kLengths - 1)];
   }
   std::byte* scratch(std::size_t bytes);
-  // Bytes of each slot that a call of `bytes` bytes may use. A new page costs ten times the copy of its data, so the
-  // first calls use few, and none uses more than lengthens its rounds to advantage. Ranks that share cores get
-  // kSharedRoom at once, since a round costs them more than a page does, and no more: they gain nothing by longer
-  // rounds. Equal on every rank.
+  // Bytes of each slot that a call of `bytes` bytes may use, equal on every rank. A new page costs ten times the copy
+  // of its data, so the first calls use few, and none uses more than lengthens its rounds to advantage. Ranks that
+  // share cores get kSharedRoom at once and no more: a round costs them more than a page does.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const bool shared = group_->oversubscribed();
     const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kCallPerRoom);
@@ -190,12 +188,12 @@ class Collectives {
     (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
   }
 
-  // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have no trial.
+  // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have none.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
 
-  // Limits of room_of_slots(): in each of the four slots a call uses at most a sixteenth of its bytes where that is more
-  // than kEnoughRoom, and at most a sixty-fourth more than earlier calls did. Rooms below the other two limits would take
-  // many rounds.
+  // Limits of room_of_slots(): in each of the four slots a call uses at most a sixteenth of its bytes where that is
+  // more than kEnoughRoom, and at most a sixty-fourth more than earlier calls did. Rooms below the other two limits
+  // would take many rounds.
   static constexpr std::size_t kCallPerRoom = 16, kCallPerNewRoom = 64, kEnoughRoom = 64 * 1024;
   static constexpr std::size_t kLeastRoom = 32 * 1024, kLeastOfARank = 2 * 1024;
   static constexpr std::size_t kSharedRoom = 128 * 1024;
@@ -210,8 +208,8 @@ class Collectives {
   std::vector<std::byte> scratch_;
   std::size_t carried_ = 0;  // room_of_slots(): bytes of all calls so far over kCallPerNewRoom
   std::size_t most_room_ = std::size_t(-1);
-  Moves moves_;                 // of the current call
-  Operands operands_;           // of the current reduction
+  Moves moves_;
+  Operands operands_;
   std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};

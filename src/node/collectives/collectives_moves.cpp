@@ -137,7 +137,7 @@ Status Collectives::alltoall(const void* in, void* out, std::size_t bytes) noexc
     const std::size_t all = bytes * static_cast<std::size_t>(size());
     const auto* from = static_cast<const std::byte*>(in);
     if (in == nullptr) {
-      // In place each block is both sent and overwritten, so a copy is sent.
+      // Each block is both sent and overwritten, so a copy is sent.
       std::byte* kept = scratch(all);
       std::memcpy(kept, out, all);
       from = kept;

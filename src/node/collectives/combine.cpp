@@ -29,7 +29,7 @@ Status join(const Combination& operation, Type type, const void* left, const voi
 
 Status fold(const Combination& operation, Type type, void* sum, const void* next, std::size_t count) noexcept {
   if (operation.op != Op::user) return payload::combine_values(operation.op, type, sum, next, sum, count);
-  // A user function writes to its right operand, a peer's memory, so it gets a copy.
+  // A user function writes to its right operand, a peer's memory.
   alignas(64) std::array<std::byte, 4096> right;
   const std::size_t size = payload::size_of(type), most = right.size() / size;
   auto* s = static_cast<std::byte*>(sum);

@@ -23,7 +23,7 @@ struct Range {
   bool empty() const noexcept { return first >= end; }
 };
 
-// The lists keep their memory from call to call.
+// Keep their memory from call to call.
 struct Operands {
   struct Source {
     int rank = 0;
@@ -48,7 +48,7 @@ Status fold(const Combination& operation, payload::Type type, void* sum, const v
 Status join(const Combination& operation, payload::Type type, const void* left, const void* right, void* to,
             std::size_t count) noexcept;
 
-// The division of a mean over p ranks; no-op for other operations.
+// The division of a mean over p ranks.
 Status finish(const Combination& operation, payload::Type type, void* values, std::size_t count, int ranks) noexcept;
 
 }  // namespace stretto::node

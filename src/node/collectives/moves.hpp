@@ -5,7 +5,7 @@
 
 namespace stretto::node {
 
-// A pending pull has outstanding chunks. A refused one is repeated in a second pass.
+// A refused pull is repeated in a second pass.
 enum class PullState : char { pending, done, refused };
 
 struct Pull {
@@ -24,7 +24,7 @@ struct Moves {
   std::vector<Pull> pulls;
   bool by_kernel = true;   // the kernel may copy private blocks of at least Options::kernel bytes
   bool passes_on = false;  // this rank exposes the data that it pulls
-  std::size_t bytes = 0;   // of a block
+  std::size_t bytes = 0;
   std::vector<PullState> states;
   const std::byte* own = nullptr;
   std::byte* own_to = nullptr;  // null: it is in place

@@ -27,7 +27,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       outputs_(c.operands_.outputs),
       sources_(c.operands_.sources),
       operands_(c.operands_.row) {
-  // A result in place overwrites lines that were just read: a store that bypasses the cache has to evict them first.
+  // A result in place overwrites lines that were just read, which a store that bypasses the cache must evict.
   if (levels_ == 1 && t_.in == t_.out) mode_.own = Stores::plain;
   choose_chunk();
   find_readers();
@@ -35,7 +35,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
   operands_.resize(static_cast<std::size_t>(ranks_));
 }
 
-// A slot holds the input of a chunk, and this rank's part of it at every level. Equal on every rank.
+// A slot holds a chunk's input, and this rank's part of it at every level. Equal on every rank.
 void Reduction::choose_chunk() noexcept {
   const bool scatters = t_.kind == Collective::reduce_scatter;
   const std::size_t blocks = scatters || levels_ == 1 ? static_cast<std::size_t>(ranks_) : 1;
@@ -43,7 +43,7 @@ void Reduction::choose_chunk() noexcept {
   block_ = scatters ? t_.count : (t_.count + blocks - 1) / blocks;
   if (!scatters && blocks > 1) block_ = (block_ + quantum_ - 1) / quantum_ * quantum_;
   // On one level a rank's result replaces its own input, which no peer reads. On several levels: whole / (1 + 1/a + 1/b
-  // + ...), in integers, since rounding of fractions may differ between ranks.
+  // + ...), in integers, since fractions may round differently.
   std::size_t numerator = 1, denominator = 1;
   for (int level = 1; level <= levels_ && levels_ > 1; ++level) {
     std::size_t smallest = static_cast<std::size_t>(ranks_);
@@ -57,7 +57,7 @@ void Reduction::choose_chunk() noexcept {
   const std::size_t elements = whole * numerator / denominator / blocks;
   chunk_ = std::max<std::size_t>(elements / quantum_ * quantum_, 1);
   if (levels_ == 1) {
-    // As few chunks as the slots allow, of equal length: each chunk costs two waits.
+    // As few chunks as the slots allow, of equal length: each costs two waits.
     const std::size_t fewest = (block_ + chunk_ - 1) / chunk_;
     const std::size_t equal = fewest > 0 ? (block_ + fewest - 1) / fewest : 1;
     chunk_ = std::min(chunk_, (equal + quantum_ - 1) / quantum_ * quantum_);
@@ -88,8 +88,8 @@ Range Reduction::part(int level, int rank, const Chunk& c) const noexcept {
   return {std::min(at, c.elements), std::min(at + size, c.elements)};
 }
 
-// In a slot of `owner`. Several levels: after the input and the parts of the levels below, sized for whole chunks. One
-// level: every rank's part has a fixed place, shared by input and result. The owner's is the last: it may stay unused.
+// Several levels: after the input and the parts of the levels below, sized for whole chunks. One level: every rank's
+// part has a fixed place, shared by input and result. The owner's is the last, perhaps unused.
 std::size_t Reduction::region(int level, int rank, int owner) const noexcept {
   if (level == 0) return 0;
   if (levels_ == 1) {
@@ -141,7 +141,7 @@ Status Reduction::run() noexcept {
   const std::size_t all = t_.kind == Collective::reduce_scatter ? bytes * static_cast<std::size_t>(ranks_) : bytes;
   large_ = all >= c_.options_.direct;
   if (large_) {
-    // An in-place reduce_scatter overwrites the first block, which a peer might still read.
+    // A peer might still read the first block.
     const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
     if (!over_input) told_.in = c_.memory_->expose(t_.in, all, false);
     if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
@@ -185,7 +185,7 @@ Status Reduction::run() noexcept {
   return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
-// All ranks finished in the first combination, in round 1. The remaining rounds have no readers and are skipped. All
+// All ranks finished in the first combination, in round 1: the remaining rounds have no readers and are skipped. All
 // ranks decide by the same lines.
 Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   *through = false;
@@ -202,7 +202,7 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
   return Status::ok;
 }
 
-// All input that other ranks combine. This rank reads its own part in place.
+// All that others combine. This rank reads its own part in place.
 Status Reduction::copy_in(const Chunk& c, std::uint64_t round) noexcept {
   if (told_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
@@ -271,7 +271,6 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
   return Status::ok;
 }
 
-// Operands and result are each contiguous.
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
@@ -284,8 +283,8 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   const std::size_t in_vector = top ? source_at(c, row.first) * size_ : 0;
   std::byte* const lent = lent_ != nullptr ? lent_ + in_part : nullptr;
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
-  // Sums get the operands' offset within a page. If a load's address differs from a recent store's only in its page,
-  // the processor assumes a dependency and waits (4K aliasing).
+  // Sums get the operands' offset within a page: a load whose address differs from a recent store's only in its page
+  // waits (4K aliasing).
   alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
   std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
   for (std::size_t at = 0; at < bytes; at += most) {
@@ -332,7 +331,7 @@ std::byte* Reduction::result_at(const Chunk& c, std::size_t position) const noex
   return t_.out + at * size_;
 }
 
-// At byte `in_vector` of the vector, or byte `in_part` of this rank's part.
+// At byte `in_vector` of the vector, or `in_part` of this rank's part.
 void Reduction::deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                         std::byte* body) noexcept {
   if (t_.kind == Collective::reduce_scatter || (t_.kind == Collective::reduce && me_ == t_.root)) return;

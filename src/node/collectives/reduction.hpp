@@ -5,8 +5,8 @@
 // copy the top level's results out. So a chunk takes levels + 2 steps, and a round does one step of each of as many
 // successive chunks. On one level a chunk has a piece of each rank's block of the vector.
 //
-// Two ranks: the result for a peer whose input came through its slot is written back over the operand. The peer's core
-// holds the slot's lines after reading, so a line changes cores three times instead of four.
+// Two ranks: the result for a peer whose input came through its slot is written back over the operand, whose lines its
+// core still holds.
 //
 // Inputs visible to peers are not copied in. On one level, if all ranks can see the outputs (reduce: the root's), each
 // rank stores its part of the result straight into all outputs. A rank that sees all sources and destinations processes
@@ -64,7 +64,7 @@ class Reduction {
     std::uint32_t reserved = 0;
   };
   static_assert(sizeof(Published) <= kInline);
-  // A contiguous run of a source: its first element's address, and its end's position.
+  // A contiguous run of a source: its address, and its end's position.
   struct Piece {
     const std::byte* at;
     std::size_t end;
@@ -89,6 +89,9 @@ class Reduction {
   Status all_are_through(std::uint64_t round, bool* through) noexcept;
   void find_destination(bool outputs_mapped) noexcept;
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
+  // A peer's announced buffers: its input in place or copied, and its output.
+  Status reach_source(const Line& line, const Chunk& c, const Range& mine, const Range& theirs, std::byte* copy,
+                      Source* source, bool* outputs_mapped) noexcept;
   Status fetch(int source, const Published& published, const Chunk& c, const Range& mine, std::byte* to) noexcept;
   Piece piece(std::size_t child, const Chunk& c, std::size_t position) const noexcept;
   Status combine_row(int level, const Chunk& c, const Range& row, std::byte* body, const Range& mine) noexcept;
@@ -97,7 +100,7 @@ class Reduction {
   void deliver(std::size_t in_vector, std::size_t in_part, std::size_t bytes, const std::byte* sum,
                std::byte* body) noexcept;
   Status copy_out(std::uint64_t k) noexcept;
-  // Results are written back into the peer's slots. Equal on both ranks: all use one kind of stores.
+  // Results are written back into the peer's slots. Equal on both ranks.
   bool lends() const noexcept { return ranks_ == 2 && levels_ == 1 && stores_ == Stores::plain; }
   void find_lent(std::uint64_t round) noexcept;
 
@@ -118,7 +121,7 @@ class Reduction {
   Published told_;
   std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
-  // Two ranks: place of this rank's part of the chunk in the peer's slot; else null.
+  // Two ranks: this rank's part of the chunk in the peer's slot; else null.
   std::byte* lent_ = nullptr;
   std::vector<std::byte*>& outputs_;
 

@@ -14,8 +14,7 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
     // A reduce stores only into the root's output.
-    const bool one_wants = t_.kind == Collective::reduce;
-    const bool may_push = one_wants
+    const bool may_push = t_.kind == Collective::reduce
                               ? me_ != t_.root
                               : t_.kind == Collective::allreduce && visibility(told_.out.access) == Visibility::mapped;
     bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
@@ -44,28 +43,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
         if (levels_ == 1) source.part = mine;
         source.at = g_.slot(r, round) + (levels_ == 1 ? region(1, me_, r) : region(level - 1, r, r));
         if (level > 1 || !large_) continue;
-        Published published;
-        std::memcpy(&published, line->payload, sizeof published);
-        const std::size_t length =
-            t_.count * size_ * (t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
-        const bool wants = !one_wants || r == t_.root;
-        all_mapped &= !wants || visibility(published.out.access) == Visibility::mapped;
-        if (all_mapped && wants) {
-          outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, published.out, 0, length);
-          all_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
-        }
-        const Visibility a = visibility(published.in.access);
-        if (a == Visibility::staged) continue;
-        source.at = nullptr;
-        if (a == Visibility::mapped) {
-          source.part = theirs;  // also valid for later chunks
-          source.whole = c_.memory_->reach(r, published.in, 0, length);
-          if (source.whole != nullptr) continue;
-        }
-        if (const Status s = fetch(r, published, c, mine, copies + child * bytes); s != Status::ok)
-          return g_.give_up_all(s);
-        source.part = mine;
-        source.at = copies + child * bytes;
+        if (const Status s = reach_source(*line, c, mine, theirs, copies + child * bytes, &source, &all_mapped);
+            s != Status::ok)
+          return s;
       }
     }
     if (level == 1) find_destination(all_mapped);
@@ -74,9 +54,36 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
   });
 }
 
+Status Reduction::reach_source(const Line& line, const Chunk& c, const Range& mine, const Range& theirs,
+                               std::byte* copy, Source* source, bool* outputs_mapped) noexcept {
+  const int r = source->rank;
+  Published published;
+  std::memcpy(&published, line.payload, sizeof published);
+  const std::size_t length =
+      t_.count * size_ * (t_.kind == Collective::reduce_scatter ? static_cast<std::size_t>(ranks_) : 1);
+  const bool wants = t_.kind != Collective::reduce || r == t_.root;
+  *outputs_mapped &= !wants || visibility(published.out.access) == Visibility::mapped;
+  if (*outputs_mapped && wants) {
+    outputs_[static_cast<std::size_t>(r)] = c_.memory_->reach(r, published.out, 0, length);
+    *outputs_mapped = outputs_[static_cast<std::size_t>(r)] != nullptr;
+  }
+  const Visibility a = visibility(published.in.access);
+  if (a == Visibility::staged) return Status::ok;
+  source->at = nullptr;
+  if (a == Visibility::mapped) {
+    source->part = theirs;  // also valid for later chunks
+    source->whole = c_.memory_->reach(r, published.in, 0, length);
+    if (source->whole != nullptr) return Status::ok;
+  }
+  if (const Status s = fetch(r, published, c, mine, copy); s != Status::ok) return g_.give_up_all(s);
+  source->part = mine;
+  source->at = copy;
+  return Status::ok;
+}
+
 // Also finds if later chunks have their sources at equal relative addresses.
 void Reduction::find_destination(bool outputs_mapped) noexcept {
-  // An in-place result would overwrite chunks that other ranks still copy.
+  // It would overwrite chunks that other ranks still copy.
   const bool scattered = t_.kind == Collective::reduce_scatter && t_.in != t_.out;
   const bool stored = outputs_mapped || scattered || (t_.kind == Collective::reduce && me_ == t_.root);
   const bool read = large_ && levels_ == 1 &&

@@ -1,6 +1,5 @@
 // A rank's data fit in its line, or in the line's small room: one round, without description, chunks or exposure. A
-// sender may be kLines rounds ahead of its receivers, which then do not wait. Cost: n bytes in per block sent, n out
-// per block received.
+// sender may be kLines rounds ahead of its receivers. Cost: n bytes in per block sent, n out per block received.
 #include <cstring>
 
 #include "node/collectives/collectives.hpp"
@@ -22,7 +21,7 @@ int index_at(int owner, int rank) noexcept { return rank < owner ? rank : rank -
 
 }  // namespace
 
-// A rank sends `given` bytes; `mutual`: all ranks read all others.
+// `mutual`: all ranks read all others.
 template <class Step>
 Status Collectives::small_move(const CallRecord& call, std::size_t given, bool mutual, const Step& step) noexcept {
   if (call.root < 0 || call.root >= size())
@@ -116,7 +115,7 @@ Status Collectives::small_scatter(const void* in, void* out, std::size_t bytes, 
       });
 }
 
-// In place needs no copy: a rank publishes its blocks before it reads any.
+// A rank publishes its blocks before it reads any: in place needs no copy.
 Status Collectives::small_alltoall(const void* in, void* out, std::size_t bytes) noexcept {
   const std::size_t given = bytes * others_.size();
   return small_move({Collective::alltoall, 0, 0, 0, bytes}, given, true, [&](Group& g, std::uint64_t round, Room room) {

@@ -1,5 +1,5 @@
-// Autotuner for stores of reductions into visible outputs. Trials run on the calls themselves: the fastest mode depends
-// on the program's use of its buffers, too. Results do not depend on the mode, so each rank chooses for itself.
+// Autotuner for stores of reductions into visible outputs, on the calls themselves. Results do not depend on the mode,
+// so each rank chooses for itself.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class StoreTuner {
 
   const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
 
-  // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where these stores leave them.
+  // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where its stores leave them.
   void record(double seconds) noexcept {
     if (calls_ < trials) {
       double& least = seconds_[calls_ / each];
@@ -36,7 +36,7 @@ class StoreTuner {
         if (seconds_[m] < seconds_[best_]) best_ = m;
     }
     if (calls_ < trials + rest) return;
-    // Durations that change mean that caches, neighbours or the use of buffers have changed.
+    // Durations change with caches, neighbours or the use of buffers.
     const double usual = seconds_[best_];
     strange_ = seconds < 0.8 * usual || seconds > 1.25 * usual ? strange_ + 1 : 0;
     if (calls_ >= again || strange_ >= strange) calls_ = strange_ = 0;

@@ -9,8 +9,8 @@ namespace stretto::node {
 namespace {
 
 constexpr std::size_t pipeline_step = 32 * 1024;
-// The chunk of long blocks leaves the first-level cache while it is written: peers fetch it from the second level in two
-// thirds of the time.
+// The chunk of long blocks leaves the first-level cache while it is written: peers fetch it from the second level in
+// two thirds of the time.
 constexpr std::size_t long_step = 64 * 1024;
 
 // Follows the exposure in a line's payload.
@@ -22,7 +22,7 @@ Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
   const std::size_t blocks = std::max<std::size_t>(m_.indices, 1);
   const std::size_t room = std::max(c.room_of_slots(blocks * m_.bytes) / blocks / kLine * kLine, kLine);
   step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
-  // Depends on lengths alone, so ranks agree without communication.
+  // Lengths alone decide, so ranks agree.
   if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
   chunks_ = (m_.bytes + step_ - 1) / step_;
   inlined_ = m_.bytes * m_.indices <= kInline;
@@ -41,8 +41,7 @@ Stores Transfer::stores(std::size_t least) const noexcept {
 Status Transfer::run() noexcept {
   Group& g = *c_.group_;
   first_ = g.rounds(large_ ? 2 * chunks_ : chunks_);
-  // A block per reader gains most from a single copy, and a rank that shares its core cannot overlap two copies with a
-  // peer.
+  // A block per reader gains most from a single copy, and a rank that shares its core cannot overlap two with a peer.
   const bool for_each = m_.indices > 1 && g.oversubscribed();
   const bool by_kernel = m_.by_kernel && m_.bytes >= c_.options_.kernel / (for_each ? 4 : 1);
   if (large_ && !m_.offsets.empty()) exposure_ = c_.memory_->expose(m_.exposed, m_.span, by_kernel);
@@ -54,12 +53,11 @@ Status Transfer::run() noexcept {
     const Visibility a = visibility(exposure_.access);
     ++(a == Visibility::mapped ? n.mapped : a == Visibility::copyable ? n.copyable : n.staged);
   }
-  // A forwarding rank's children read the data immediately, so streaming stores would hurt.
+  // A forwarding rank's children read the data immediately.
   may_stream_ = !m_.passes_on || m_.readers.empty();
   if (const Status s = pass(); s != Status::ok) return s;
   const bool direct = exposure_.access != Access::staged;
   if (!direct && !refused_) return Status::ok;
-  // Memory that peers read in place stays unchanged until they are done.
   if (const Status s = g.await_done(m_.readers, first_ + chunks_); s != Status::ok) return s;
   std::erase_if(m_.readers, [&g](int r) { return !g.was_refused(r); });
   return m_.readers.empty() && !refused_ ? Status::ok : second_pass();

@@ -38,7 +38,7 @@ class Transfer {
 
   Collectives& c_;
   Moves& m_;
-  std::size_t step_ = 0;  // bytes of a chunk
+  std::size_t step_ = 0;
   std::uint64_t chunks_ = 0;
   std::uint64_t first_ = 0;
   Exposure exposure_;

@@ -1,6 +1,6 @@
 // Autotuner for the stores into slots. Moves: every rank fills its slot and then reads the next rank's. Reductions: a
 // short allreduce, since with plain stores two ranks lend their slots (reduction.hpp). The time of all ranks together
-// decides for all. Trials take about 0.1 ms and are repeated: the placement of processes changes on virtual machines.
+// decides for all. Trials take about 0.1 ms and are repeated.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -49,8 +49,8 @@ Status Collectives::try_moves() noexcept {
   return agree_on_stores(best, Use::moves);
 }
 
-// All trials of one kind precede those of the other, so that slots lie where these stores leave them. The time starts
-// at the end of the previous trial, when all ranks were present.
+// All trials of one kind precede the other's, so that slots lie where its stores leave them. Time starts at the end of
+// the previous trial, when all ranks were present.
 Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;

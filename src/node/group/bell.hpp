@@ -1,9 +1,9 @@
 // A futex on which ranks sleep until another rank stores its next line.
 //
-// A rank rings its own bell after each store that others wait for: without sleepers, one load of an owned cache line,
-// without a fence. The sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier
-// (membarrier), and checks once more. So either the sleeper sees the store, or the other rank sees the armed bell.
-// Without that barrier a ring may be missed, which costs the rest of a sleep; every sleep has a limit.
+// A rank rings its own bell after each store that others wait for: without sleepers, one load, without a fence. The
+// sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier (membarrier), and checks
+// once more. So either it sees the store, or the other rank sees the armed bell. Without that barrier a ring may be
+// missed, which costs the rest of a sleep.
 #pragma once
 
 #include <sched.h>
@@ -30,12 +30,12 @@ class Bell {
 
   // Before the last check for the store. Returns the argument of sleep().
   std::uint32_t arm() noexcept;
-  // Until wake(), at most `seconds`. Returns at once if wake() was called since that arm().
+  // At most `seconds`. Returns at once if wake() was called since that arm().
   void sleep(double seconds, std::uint32_t armed) noexcept;
 
   // By the bell's own rank alone.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // The bell's rank was last seen on the caller's core. Takes about 10 ns.
+  // Its rank was last seen there. Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;

@@ -1,4 +1,3 @@
-// The arguments of a collective on which all ranks must agree.
 #pragma once
 
 #include <bit>
@@ -27,8 +26,8 @@ struct CallRecord {
   // eps and magnitude are used only if `packed` is of a bounded call.
   static CallRecord unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
 
-  // Hash of all calls up to this one; `before` is that of the previous call. Each step is injective in its input, so
-  // signatures that differ stay different. Calls that move nothing are all alike.
+  // Hash of all calls up to this one; `before` is the previous call's. Each step is injective, so signatures that
+  // differ stay different. Calls that move nothing are all alike.
   std::uint64_t signature(std::uint64_t before) const noexcept {
     const std::uint64_t what = bytes != 0 || kind == Collective::barrier ? packed() : ~std::uint64_t{0};
     std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;
@@ -37,7 +36,7 @@ struct CallRecord {
   }
 
   std::string text() const;
-  // Members that differ: "root", "bytes and type".
+  // "root", "bytes and type".
   std::string difference(const CallRecord& other) const;
 
  private:

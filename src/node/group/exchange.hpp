@@ -1,4 +1,3 @@
-// The bootstrap of a node's ranks: an allgather of a few bytes, before the shared segment exists.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +10,13 @@
 
 namespace stretto::node {
 
-// Calls are collective and ordered alike on every rank. Used only while a group is made.
+// An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
-  // all[r * bytes ..] = the bytes of rank r; `bytes` is equal on every rank.
+  // all[r * bytes ..] = rank r's; `bytes` is equal on every rank.
   virtual Status allgather(const void* mine, std::size_t bytes, void* all) noexcept = 0;
 
   template <class T>
@@ -31,10 +30,10 @@ class Exchange {
 // Allocated before the first exchange: a rank out of memory keeps no other waiting.
 class GatherBuffer {
  public:
-  static constexpr std::size_t kMost = 1152;  // bytes of a contribution
+  static constexpr std::size_t kMost = 1152;
   void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
 
-  // (*all)[r]: the contribution of rank r, valid until the next call.
+  // Valid until the next call.
   template <class T>
   Status operator()(Exchange& exchange, const T& mine, std::span<const T>* all) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);

@@ -26,7 +26,7 @@ std::uint64_t pid_namespace() noexcept {
 // madvise(2), Linux 5.14; older headers lack them.
 constexpr int populate_read = 22, populate_write = 23;
 
-// Precondition: `at` begins a page. Does nothing without kernel support or memory.
+// `at` begins a page. Does nothing without kernel support or memory.
 void populate(void* at, std::size_t bytes, int how) noexcept {
   const int saved = errno;
   static_cast<void>(madvise(at, bytes, how));
@@ -51,7 +51,7 @@ struct Group::Introduction {
   }
 };
 
-// Steps that can fail on one rank alone precede the first exchange, or are agreed on: no rank waits for a missing rank.
+// Steps that can fail on one rank alone precede the first exchange, or are agreed on.
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
   const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
   Status status = Status::ok;
@@ -128,8 +128,8 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
-  // This rank's first touch places the pages. A slot's first page is that of short messages. Ranks that touch one new page
-  // at the same time wait for each other in the kernel, asleep, so each page of states has one rank.
+  // This rank's first touch places the pages. A slot's first page is that of short messages. Ranks that touch one new
+  // page at the same time wait for each other in the kernel, asleep, so each page of states has one rank.
   const Pages states = layout_.states_of(index_);
   populate(base_ + states.at, states.bytes, populate_write);
   populate(places_, kLines * sizeof(Place), populate_write);

@@ -1,5 +1,5 @@
-// A Group belongs to one rank (a process, or one thread of it) and is used by one thread at a time. Its ranks exchange
-// lines in rounds (lines.hpp).
+// A rank's group (of a process, or one of its threads), used by one thread at a time. Ranks exchange lines in rounds
+// (lines.hpp).
 #pragma once
 
 #include <atomic>
@@ -36,17 +36,16 @@ struct GroupOptions {
 
 class Group final : private Watch {
  public:
-  // Collective over ranks of one node, word size and build of stretto.
+  // Collective over ranks of one node, word size and build.
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
   ~Group();
 
   // A second group of the same ranks and segment, whose collectives are ordered independently; made once, without an
-  // exchange. Giving up one ends the waits of the other. Throws std::bad_alloc. This group outlives it.
+  // exchange. Giving up one ends the waits of the other. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
-  // Maps the states and lines of a few peers, whose pages each of them has by now: else the first calls pay for a page
-  // fault each. To be called once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing
-  // here.
+  // Maps the states and lines of a few peers, whose pages each has by now, for the first calls would pay a page fault
+  // each. Once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
   void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
@@ -59,10 +58,10 @@ class Group final : private Watch {
   bool same_process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].same_process; }
   std::int32_t process(int peer) const noexcept { return members_[static_cast<std::size_t>(peer)].pid; }
   Patience& patience() noexcept { return patience_; }
-  std::vector<Peer> peers() const;  // that can be watched
+  std::vector<Peer> peers() const;
 
-  // After a failure on any rank, enter() returns that failure. enter_here() is inlined, for small functions; in large
-  // ones it costs registers.
+  // After a failure on any rank, enter() returns it. enter_here() is inlined, for small functions; in large ones it
+  // costs registers.
   Status enter(const CallRecord& call) noexcept;
   Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
@@ -81,18 +80,18 @@ class Group final : private Watch {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
   }
 
-  // Waits until this rank may fill its line, small room, and, for Room::slot, slot. `readers` will read them.
+  // Waits until this rank may fill its line, small room, and, for Room::slot, slot, which `readers` will read.
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
-  // Maps the pages of this rank's slot of the round at [at, at + bytes) in one system call: a page fault each takes twice
-  // as long. To be called before stores there, with bytes > 0.
+  // Maps the pages of this rank's slot at [at, at + bytes) in one system call: a page fault each takes twice as long.
+  // Before stores there, with bytes > 0.
   void will_fill(std::uint64_t round, std::size_t at, std::size_t bytes) noexcept {
     const std::uint64_t wanted = layout_.units(at, bytes);
     if ((mapped_[round % kSlots] & wanted) != wanted) [[unlikely]]
       map_slot(round, wanted);
   }
-  // Memory for `bytes` bytes: inside the line if they fit.
+  // The place is inside the line if `bytes` fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -112,7 +111,7 @@ class Group final : private Watch {
     }
     if (l.signature.load(std::memory_order_relaxed) != signature_) [[unlikely]]
       return differs(peer);
-    // A rank that publishes a round is done with all rounds but the previous: frequent rounds need no check of `done`.
+    // A rank that publishes a round is done with all but the previous: frequent rounds need no check of `done`.
     Member& m = member(peer);
     if (m.known_done + 1 < round) m.known_done = round - 1;
     return Status::ok;
@@ -120,7 +119,7 @@ class Group final : private Watch {
   const std::byte* slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
-  // The peer's slot, for writing back until this rank's next line.
+  // The peer's slot may be written until this rank's next line.
   std::byte* lent_slot(int peer, std::uint64_t round) noexcept {
     return member(peer).slots + round % kSlots * layout_.stride();
   }
@@ -134,14 +133,14 @@ class Group final : private Watch {
     mine_->done.store(Done::word(rounds, Done::token(calls_, signature_)), std::memory_order_release);
     mine_->bell.ring();
   }
-  // Like done(), for rounds without slots: may delay the announcement, which saves transfers of its cache line.
+  // For rounds without slots: may delay the announcement, which saves transfers of its cache line.
   void done_later(std::uint64_t rounds) noexcept {
     if (rounds - told_done_ >= kLines / 4) done(rounds);
   }
   void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
-  // Access to a peer's exposed memory failed in this collective. Call it before done().
+  // Access to a peer's exposed memory failed in this collective. Before done().
   void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
   // As of the last await_done().
   bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
@@ -150,7 +149,6 @@ class Group final : private Watch {
   // peer with a higher count gets `incompatible` if the peer does not come.
   void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }
 
-  // True if a call is known to have failed on any rank.
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);
@@ -159,7 +157,7 @@ class Group final : private Watch {
   // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
 
-  // What `work` returns. Where it throws, as for want of memory, this group ends on every rank.
+  // What `work` returns. Where it throws, this group ends on every rank.
   template <class Work>
   Status guarded_for_all(const Purpose& purpose, Work&& work) noexcept {
     Status s = Status::ok;

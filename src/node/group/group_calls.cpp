@@ -1,10 +1,7 @@
-// Detection of ranks that call different collectives. A rank compares its signature (CallRecord::signature) with
-// - the signature in each line that it reads;
-// - the signature in each peer's progress (Done), before it refills its lines, so that a rank that only sends compares
-//   too;
-// - the signature of every peer, now and then during a wait, for ranks that all wait for each other.
-// A collective's lines connect all its ranks. So some rank exchanges data with a differing peer, and detects it within
-// one turn of its ring of lines.
+// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares its signature with that
+// in each line that it reads, in each peer's progress (Done) before it refills its lines, and of every peer, now and
+// then during a wait. A collective's lines connect all its ranks: some rank exchanges data with a differing peer, and
+// detects it within one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 
@@ -40,14 +37,13 @@ std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   return kept() ? signature : 0;
 }
 
-// Compares the last call that both have entered, if both records still exist.
+// The last call that both have entered, if both records still exist.
 Status Group::compare(int peer) noexcept {
   const std::uint64_t last = std::min(calls_, state(peer).calls.load(std::memory_order_acquire));
   const std::uint64_t mine = signature_of(rank_, last), theirs = signature_of(peer, last);
   return mine == theirs || mine == 0 || theirs == 0 ? Status::ok : differs(peer);
 }
 
-// compare() decides if this rank has no record of that call.
 Status Group::compare_told(int peer) noexcept {
   const std::uint32_t told = member(peer).told;
   const std::uint64_t at = told & Done::kCallBits;

@@ -5,7 +5,7 @@
 
 namespace stretto::node {
 
-// Falls back to the peer's last call if `call` is not on record.
+// Falls back to the peer's last call.
 std::string Group::whereabouts(int peer, std::uint64_t call) const {
   const State& s = state(peer);
   const std::uint64_t calls = s.calls.load(std::memory_order_relaxed);
@@ -50,8 +50,8 @@ Status Group::check() noexcept {
                   "rank {} (process {}) has freed the communicator; it {}; rank {} waits in its collective {}, {}",
                   m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());
     if (!m.process || !m.process->has_ended()) continue;
-    // Lines that the process published before its end still count, and it may have ended normally. Only the end of the
-    // awaited rank is a failure.
+    // Lines that the process published before its end still count, and it may have ended normally. Only the awaited
+    // rank's end is a failure.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::mpi_error, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}",
                 m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());

@@ -44,7 +44,7 @@ struct alignas(2 * kLine) Place {
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
-// A rank's finished rounds and the signature of its current call: one store announces both. The low half counts the
+// A rank's finished rounds and the signature of its current call, announced by one store. The low half counts the
 // rounds. The high half has the call's number modulo kCalls, and bits of the signature.
 struct Done {
   static constexpr std::uint64_t kCallBits = kCalls - 1;
@@ -57,16 +57,15 @@ struct Done {
     return std::uint64_t{token} << 32 | static_cast<std::uint32_t>(rounds);
   }
   static std::uint32_t token_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
-  // `near`: less than 2^31 rounds away from the announced number.
+  // `near`: less than 2^31 rounds away.
   static std::uint64_t rounds_of(std::uint64_t word, std::uint64_t near) noexcept {
     const std::uint32_t away = static_cast<std::uint32_t>(word) - static_cast<std::uint32_t>(near);
     return near + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(away)});
   }
 };
 
-// A rank's announcements to its peers.
 struct State {
-  // Finished rounds (Done); may lag (Group::done_later).
+  // May lag (Group::done_later).
   alignas(kLine) std::atomic<std::uint64_t> done;
   std::atomic<std::uint64_t> refused;  // last collective with failed access to a peer's exposed memory
   std::atomic<std::uint32_t> freed;    // 1: the rank has ended its group, and calls nothing more
@@ -87,7 +86,6 @@ struct State {
 };
 static_assert(sizeof(State) % kLine == 0);
 
-// At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
   std::uint32_t status;
@@ -95,7 +93,7 @@ struct alignas(kLine) Head {
   char text[436];
 };
 
-// A segment has two consecutive groups of the same ranks (Group::beside). The second is touched on first use.
+// Consecutive groups of the same ranks (Group::beside). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
 struct Pages {
@@ -112,7 +110,7 @@ struct Layout {
   std::size_t bytes() const noexcept { return rooms() + ranks * rank_bytes(); }
   std::size_t places(std::size_t rank) const noexcept { return rooms() + rank * rank_bytes(); }
   std::size_t slots(std::size_t rank) const noexcept { return places(rank) + pages(kLines * sizeof(Place)); }
-  // Distance of two slots. A power of two would cause cache conflicts.
+  // A power of two would cause cache conflicts.
   std::size_t stride() const noexcept { return pages(slot + kLine); }
   // Units are sixty-fourths of a slot, in whole pages. units() has a bit for each that overlaps [at, at + bytes) of a
   // slot, with bytes > 0.

@@ -7,7 +7,7 @@
 namespace stretto::node {
 namespace {
 
-// Seconds of a sleep while another thread drives: that thread may have checked before the bell was armed.
+// Seconds of a sleep while another thread drives, which may have checked before the bell was armed.
 constexpr double while_driven = 50e-6;
 
 }  // namespace
@@ -78,7 +78,7 @@ void Started::watch_awaited(const Task& task, double seconds) noexcept {
   slept_on_.store(bell);
   if (bell != nullptr) {
     const std::uint32_t armed = bell->arm();
-    // A thread that moves the front meanwhile stores awaited_ before it loads slept_on_.
+    // A thread that moves the front stores awaited_ before it loads slept_on_.
     if (!task.done() && awaited_.load() == bell) {
       switch (try_drive()) {
         case Drive::moved: break;

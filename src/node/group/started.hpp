@@ -1,5 +1,5 @@
-// Started collectives. Each runs the blocking form's code on a fiber, whose waits return to the driving thread. They
-// run one after another in the order of their start, which is equal on every rank.
+// Started collectives run the blocking form's code on a fiber, whose waits return to the driving thread, one after
+// another in the order of their start, equal on every rank.
 #pragma once
 
 #include <array>
@@ -34,13 +34,13 @@ class Started final : public Driven {
     std::atomic<bool> done_{false};
   };
 
-  // `patience` belongs to the group of these collectives. Throws std::bad_alloc.
+  // `patience` belongs to the group of these collectives.
   explicit Started(Patience& patience);
   ~Started();  // precondition: idle
 
   void start(Task& task) noexcept;  // by one thread at a time
   bool drive() noexcept override { return try_drive() == Drive::moved; }
-  // Call after drive() returned false: sleeps until this task is done or can make progress, at most `seconds`.
+  // After drive() returned false: sleeps until this task is done or can make progress, at most `seconds`.
   void rest(const Task& task, double seconds) noexcept;
   bool idle() const noexcept override { return count_.load(std::memory_order_acquire) == 0; }
 
@@ -56,8 +56,8 @@ class Started final : public Driven {
   void end_front() noexcept;
 
   Patience& patience_;
-  // One resting thread watches: it sleeps on the bell of the peer that the front waits for. The others sleep on ended_.
-  // A thread that moves the front wakes the watcher.
+  // One resting thread watches: it sleeps on the bell of the peer that the front waits for, the others on ended_. A
+  // thread that moves the front wakes the watcher.
   Bell ended_;                           // rings when the front has ended or the watcher leaves
   std::atomic<Bell*> awaited_{nullptr};  // of the peer that the front waits for; null: the front has not begun
   std::atomic<Bell*> slept_on_{nullptr};

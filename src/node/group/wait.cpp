@@ -11,14 +11,13 @@ constexpr double between_checks = 0.005;           // seconds between two checks
 constexpr double between_interrupt_checks = 0.05;  // seconds between two checks for an interrupt
 constexpr double between_drives = 1;               // longest expected seconds between two drives of a collective
 
-// Seconds between two calls of the progress function, which may be slow: MPICH sleeps in it if it is configured for
-// oversubscribed cores.
+// Seconds between two calls of the progress function: MPICH sleeps in it if configured for oversubscribed cores.
 constexpr double between_progress = 100e-6;
 
 }  // namespace
 
-// One check if ranks may share a core: pauses keep the core from the awaited rank. Eight checks made short calls of
-// four ranks on two cores a tenth slower.
+// One check if ranks may share a core: pauses keep the core from the awaited rank. Eight made short calls of four ranks
+// on two cores a tenth slower.
 std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 1 : 2000; }
 
 Backoff::Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept

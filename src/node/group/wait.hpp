@@ -1,10 +1,6 @@
-// Every wait of the node floor is a call of wait().
-//
-// A rank first polls with pauses, which is fastest if its peer runs on another core. If ranks outnumber cores, or the
-// peer is on this core, it yields between checks instead. Then it sleeps on the awaited rank's bell, each time for a
-// fiftieth of its waiting time (base/waiting.hpp). Between sleeps it lets the MPI progress, so that it never blocks
-// another rank's send. A wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the
-// limit.
+// Every wait of the node floor is a call of wait(). A rank polls, yields, then sleeps on the awaited rank's bell
+// (docs/node.md, "Waiting"). Between sleeps it lets the MPI progress, so that it never blocks another rank's send. A
+// wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the limit.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +18,8 @@ struct Patience {
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;
-  // Started collectives (node/group/started.hpp): returns control to the driver instead of yielding the core. `anew`:
-  // the first suspension of a wait, so the collective has moved.
+  // Returns control to a started collective's driver instead of yielding the core. `anew`: the first suspension of a
+  // wait, so the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
   void* suspended = nullptr;
   Bell* own = nullptr;   // on which the rank records its core; may be null
@@ -37,7 +33,7 @@ class Watch {
  public:
   // ok: the wait goes on. Any other status ends it.
   virtual Status check() noexcept = 0;
-  // Names the missing rank and its call, after `seconds`.
+  // Names the missing rank and its call.
   virtual Status give_up(double seconds) noexcept = 0;
 
  protected:
@@ -69,8 +65,8 @@ class Backoff {
 // Checks before a wait asks whether another program or the awaited rank needs the core, which takes some microseconds.
 constexpr std::uint32_t first_checks = 64;
 
-// Waits until ready() is true. `ready` is called often and must only load; its acquire loads make the data visible.
-// `bell` belongs to the rank whose store makes it true.
+// `ready` is called often and must only load; its acquire loads make the data visible. `bell` belongs to the rank whose
+// store makes it true.
 template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {

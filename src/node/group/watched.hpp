@@ -1,4 +1,3 @@
-// Detection of ended processes: one descriptor per process, shared by all groups.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +11,8 @@
 
 namespace stretto::node {
 
-// A process watched by a pidfd. If the program closed the pidfd and perhaps reused its number, the process' state is
-// unknown, and the number belongs to the program.
+// Watched by a pidfd, shared by all groups. If the program closed it and perhaps reused its number, the process' state
+// is unknown, and the number belongs to the program.
 class WatchedProcess {
  public:
   explicit WatchedProcess(Descriptor process) noexcept;
@@ -29,9 +28,8 @@ class WatchedProcess {
   arena::Identity which_;
 };
 
-// `token` is the process' process_token(). Null if the process cannot be watched: before Linux 5.3, out of memory, or
-// beyond a quarter of the soft RLIMIT_NOFILE (the program needs the rest). Waits for such a process end by their limit
-// alone.
+// `token` is the process' process_token(). Null if it cannot be watched: before Linux 5.3, out of memory, or beyond a
+// quarter of the soft RLIMIT_NOFILE (the program needs the rest). Waits for it end by their limit alone.
 std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept;
 
 struct Peer {
@@ -40,7 +38,7 @@ struct Peer {
   std::shared_ptr<const WatchedProcess> process;  // not null
 };
 
-// "rank 1 (process 4711) has ended" for each ended peer. Thread safe.
+// "rank 1 (process 4711) has ended" for each. Thread safe.
 std::string ended(const std::vector<Peer>& peers);
 
 }  // namespace stretto::node

@@ -1,6 +1,5 @@
-// Nested groups of a node's ranks, from the closest ranks (level 1) to all of them (the last level).
-//
-// A group is a union of groups of the level below, or of single ranks. Pure data, equal on every rank.
+// Nested groups of a node's ranks, from the closest ranks (level 1) to all of them (the last level). A group is a union
+// of groups of the level below, or of single ranks. Equal on every rank.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +44,7 @@ class Hierarchy {
     return children_[l][static_cast<std::size_t>(group_of_[l][static_cast<std::size_t>(rank)])];
   }
 
-  // The tree of a broadcast; the root's parent is -1. The root leads every group that contains it; the lowest rank
-  // leads any other group.
+  // Parent in a broadcast; the root's is -1. The root leads every group that contains it, the lowest rank any other.
   int parent(int rank, int root) const noexcept;
   std::vector<int> offspring(int rank, int root) const;
 

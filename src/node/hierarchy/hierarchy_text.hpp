@@ -1,9 +1,9 @@
-// Parser of STRETTO_HIERARCHY: a hierarchy for all operations, and others for single operations.
+// Parser of STRETTO_HIERARCHY (docs/node.md, "Hierarchy"):
 //
 //   TEXT      = [OPERATION "="] LEVELS, separated by ";"
 //   OPERATION = barrier, bcast, reduce, allreduce or reduce_scatter; without it, LEVELS are for all others
 //   LEVELS    = "flat" | a list of l3, numa and socket | GROUPS, separated by "/", the innermost first
-//   GROUPS    = ranks and ranges of them, separated by "," within a group and by "|" between groups: "0-3,8|4-7"
+//   GROUPS    = ranks and ranges of them, separated by "," within a group and by "|" between groups
 #pragma once
 
 #include <span>

@@ -66,7 +66,7 @@ Descriptor listen_as(const Token& name) noexcept {
   return s;
 }
 
-// Connecting succeeds before the peer accepts, so all ranks can connect first and serve afterwards.
+// Connecting succeeds before the peer accepts: all ranks can connect first and serve afterwards.
 Descriptor ask(const Offer& offer) noexcept {
   sockaddr_un address;
   const socklen_t length = address_of(offer.name, &address);
@@ -87,7 +87,6 @@ bool readable(int fd, int timeout_ms) noexcept {
   return false;
 }
 
-// One byte, with room for one descriptor.
 struct DescriptorMessage {
   DescriptorMessage() noexcept {
     header.msg_iov = &data;
@@ -126,7 +125,7 @@ Descriptor take(int connection, const Offer& offer) noexcept {
   return is_offered(d.get(), offer) ? std::move(d) : Descriptor();
 }
 
-// To `expected` callers with the token. Others get nothing and do not count.
+// To `expected` callers with the token. Others get nothing.
 Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   const auto refuse = [] {
     return fail(Status::unsupported, "shared memory could not be given to a rank that asked: {}", std::strerror(errno));
@@ -137,9 +136,9 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
       return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();  // e.g. no descriptor is left
+    if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();
     if (!connection || !of_this_user(connection.get())) continue;
-    // A rank writes its token before it reports its connection, so a connection without one is a stranger's.
+    // A rank writes its token before it reports its connection: one without is a stranger's.
     Token shown{};
     if (read(connection.get(), &shown, sizeof shown) != static_cast<ssize_t>(sizeof shown) || shown != token) continue;
     if (!give(connection.get(), fd)) return refuse();
@@ -247,7 +246,7 @@ Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
 }  // namespace
 
 Status agree(Exchange& exchange, Status mine) noexcept {
-  // Allocates nothing for any usual number of ranks, so that a rank that is out of memory can report it.
+  // For any usual number of ranks, so that a rank out of memory can report it.
   std::array<std::uint8_t, 4096> few;
   std::unique_ptr<std::uint8_t[]> many;
   const auto p = static_cast<std::size_t>(exchange.size());

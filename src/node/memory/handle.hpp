@@ -1,7 +1,6 @@
-// Passing of shared-memory descriptors between processes, without names that others could open. /proc/PID/fd opens
-// another process' descriptor, if this process may trace the owner (same user, same user namespace; Yama does not
-// matter). SCM_RIGHTS: each rank listens on an abstract socket of a random name, and passes its descriptor to callers
-// of its own user that present the token, which only the ranks know.
+// Passes shared-memory descriptors between processes, without names that others could open: by /proc/PID/fd, if this
+// process may trace the owner (same user and user namespace; Yama does not matter), else by SCM_RIGHTS, over an
+// abstract socket of a random name, to callers of its own user that present a token.
 #pragma once
 
 #include <array>
@@ -18,7 +17,7 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  // Under a number that does not disturb the program: never that of a standard stream, which may be closed.
+  // Under a number that does not disturb the program.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -42,11 +41,11 @@ enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// The process at the other end of a socket belongs to this user, or to a user without a number here (another user
-// namespace), whom the token alone identifies.
+// The process at the other end belongs to this user, or to a user without a number here (another user namespace), whom
+// the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
-// Collective. The status of the first rank that failed; other ranks' messages name it.
+// Collective. The first failed rank's status; other ranks' messages name it.
 Status agree(Exchange& exchange, Status mine) noexcept;
 
 // unsupported: the kernel gives none (seccomp, Linux before 3.17).

@@ -1,7 +1,5 @@
-// Copies with plain or streaming stores (which bypass the caches). The better choice depends on the reader's place: a
-// line that another core holds dirty is fetched slowly, unless the reader shares that cache; memory written by
-// streaming stores, several times faster. This changes during a run on virtual machines, so the choice is measured
-// (tune.cpp).
+// Copies with plain or streaming stores (which bypass the caches). The better choice depends on the reader's place,
+// which changes during a run on virtual machines, so it is measured (tune.cpp).
 #pragma once
 
 #include <cstddef>
@@ -12,9 +10,8 @@ namespace stretto::node {
 enum class Stores : std::uint8_t { plain, streaming };
 const char* name(Stores s) noexcept;
 
-// From these lengths on, results in the caller's memory use streaming stores, which do not read old contents beyond a
-// core's caches. memcpy never streams on processors that share hundreds of megabytes of cache. Reductions alternate
-// stores with other accesses, so only longer results gain. Measured in docs/node.md.
+// Lengths from which results in the caller's memory use streaming stores (docs/node.md). memcpy never streams on
+// processors that share hundreds of megabytes of cache.
 constexpr std::size_t kMoved = std::size_t{8} << 20;  // blocks copied from a peer's memory
 // blocks copied from a peer's slots, and a rank's own block
 constexpr std::size_t kMovedByCaches = std::size_t{32} << 20;
@@ -26,13 +23,12 @@ constexpr Stores stores_of_result(std::size_t bytes, std::size_t least) noexcept
 // A fence follows streaming stores, so that a later release store publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// copy() for data that another core wrote last: its caches are slow to read, so the data are prefetched far ahead.
+// For data that another core wrote last: its caches are slow to read, so the data are prefetched far ahead.
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// copy() into lines that another core accessed last: prefetches each for writing.
+// Into lines that another core accessed last: prefetches each for writing.
 void copy_to_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// For writing to lines that another core accessed last.
 inline void will_write(std::byte* to, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   // __builtin_prefetch would emit a load prefetch for the baseline processor.

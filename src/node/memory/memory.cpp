@@ -42,7 +42,7 @@ const char* name(Visibility a) noexcept {
   return "?";
 }
 
-// As in Group::create, steps that can fail on one rank alone precede the first exchange, or disable an access for all.
+// Steps that can fail on one rank alone precede the first exchange, or disable an access for all.
 Status Memory::create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                       std::unique_ptr<Memory>* memory) noexcept {
   const auto p = static_cast<std::size_t>(exchange.size());
@@ -91,7 +91,7 @@ Status Memory::build(Setup& setup, const Group& group, const MemoryOptions& opti
   return build_kernel(setup, options);
 }
 
-// The reason is that of the first rank without the access.
+// The reason is that of the first rank without it.
 Status Memory::settle(Setup& setup, Access a, bool mine, std::string_view why) noexcept {
   struct Vote {
     char can;

@@ -1,11 +1,12 @@
-// Memory that is visible to peers. A range of one rank's memory, and the peers that read it, get one of three answers:
+// Memory that is visible to peers (docs/node.md). A range of one rank's memory, and the peers that read it, get one of
+// three answers:
 //
 //   mapped     peers load and store in place
 //   copyable   the kernel copies for the peers (process_vm_readv)
 //   staged     the owner copies through the slots of the segment
 //
 // The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
-// access is tried between all ranks: one pair that fails excludes it for the group.
+// access is tried between all ranks.
 #pragma once
 
 #include <sys/types.h>
@@ -56,26 +57,26 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // A Memory for another thread of this rank, without XPMEM, whose attachments belong to one thread. Every rank makes
-  // the same call. Throws std::bad_alloc.
+  // For another thread of this rank, without XPMEM, whose attachments belong to one thread. Every rank makes the same
+  // call.
   std::unique_ptr<Memory> beside() const;
 
-  // Strongest access that all peers have to this range. `kernel`: true if kernel copies are acceptable. Memory without
-  // pages is never exposed through XPMEM: a peer that reads it gets SIGBUS.
+  // Strongest access that all peers have to this range; with `kernel` perhaps kernel copies. Memory without pages is
+  // never exposed through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
-  // Excludes kernel copies of this rank's memory from now on, after a peer was refused one.
+  // From now on, after a peer was refused one.
   void stop_kernel() noexcept { stopped_kernel_ = true; }
 
   // Local address of a peer's mapped range. Null if it cannot be reached (a stale exposure, or no room to attach);
   // read() may still work. Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
-  // Copies from a peer's range that is copyable, or mapped but out of reach. unsupported: the kernel cannot copy it, or
+  // Copies a peer's range that is copyable, or mapped but out of reach. unsupported: the kernel cannot copy it, or
   // refuses.
   Status read(int peer, const Exposure& exposure, std::size_t offset, void* to, std::size_t bytes) noexcept;
 
-  // reason() explains it for reports.
+  // reason() explains it.
   bool usable(Access a) const noexcept { return usable_[static_cast<std::size_t>(a)]; }
   const std::string& reason(Access a) const noexcept { return reason_[static_cast<std::size_t>(a)]; }
 
@@ -84,7 +85,7 @@ class Memory {
     pid_t pid = 0;
     std::byte* arena = nullptr;
     std::size_t arena_bytes = 0;
-    std::size_t opened = 0;            // bytes of the arena known to be accessible
+    std::size_t opened = 0;
     std::shared_ptr<Mapping> mapping;  // shared by all memories of this process
   };
   struct Setup;
@@ -104,12 +105,11 @@ class Memory {
   bool stopped_kernel_ = false;
 };
 
-// Reads another process' memory through the kernel. On failure the message names the process, and errno is the
-// kernel's.
+// On failure the message names the process, and errno is the kernel's.
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept;
 
-// True if process_vm_readv can access the range's pages: memory of devices, memory pinned by CUDA and XPMEM attachments
-// have none. Checks the two ends; true if the kernel gives no answer.
+// process_vm_readv can access the range's pages: memory of devices, memory pinned by CUDA and XPMEM attachments have
+// none. Checks the two ends; true if the kernel gives no answer.
 bool has_pages(const void* at, std::size_t bytes) noexcept;
 
 }  // namespace stretto::node

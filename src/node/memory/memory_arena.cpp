@@ -12,7 +12,7 @@
 namespace stretto::node {
 namespace {
 
-// Identity of a memory: the owning process and the file, whose inode is unique while it is mapped.
+// The owning process and the file, whose inode is unique while it is mapped.
 struct Origin {
   Token process{};
   std::uint64_t device = 0, inode = 0;
@@ -28,7 +28,7 @@ using Arenas = Shared<Origin, Mapping>;
 
 constexpr std::size_t open_step = std::size_t{64} << 20;
 
-// Inaccessible until reached: mlockall() would otherwise populate all peers' arenas.
+// Inaccessible until reached: mlockall() would populate all peers' arenas.
 std::shared_ptr<Mapping> reserve(int fd, std::size_t bytes) noexcept {
   void* at = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (at == MAP_FAILED) return nullptr;
@@ -45,12 +45,20 @@ ArenaOffer offer_of(const arena::View& view, const arena::File& file) noexcept {
   return offer;
 }
 
+// Null: no address space.
+std::shared_ptr<Mapping> mapping_of(const ArenaOffer& offer, int fd) noexcept {
+  std::shared_ptr<Mapping> found;
+  static_cast<void>(attempt(
+      [&] { found = Arenas::mine().get(offer.origin, [&](std::size_t) { return reserve(fd, offer.bytes); }); }));
+  return found;
+}
+
 const char* missing() noexcept {
   const char* why = arena::remark();
   return *why != '\0' ? why : "a process has no arena";
 }
 
-// Peers' arenas take a quarter of a limited address space at most; the program needs the rest.
+// A quarter of a limited address space at most; the program needs the rest.
 bool room_for(std::uint64_t bytes) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
@@ -96,11 +104,7 @@ Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept
       fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
       break;
     }
-    static_cast<void>(attempt([&] {
-      if (!peer.mapping)
-        peer.mapping = Arenas::mine().get(
-            offers[r].origin, [&](std::size_t) { return reserve(setup.passed[r].get(), peer.arena_bytes); });
-    }));
+    if (!peer.mapping) peer.mapping = mapping_of(offers[r], setup.passed[r].get());
     can = peer.mapping != nullptr;
     if (can)
       peer.arena = peer.mapping->data();

@@ -46,7 +46,7 @@ Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
   return o;
 }
 
-// Yama's scope 1 lets only ancestors and named processes read a process' memory.
+// Under Yama's scope 1 only ancestors and named processes may.
 void let_siblings_read(const char* yama_scope) noexcept {
 #ifdef PR_SET_PTRACER_ANY
   int scope = 0;

@@ -1,4 +1,4 @@
-// State during the creation of a Memory, allocated before the ranks' first exchange.
+// Allocated before the ranks' first exchange.
 #pragma once
 
 #include <vector>

@@ -25,7 +25,7 @@ std::shared_ptr<Mapping> map_shared(int fd, std::size_t bytes) noexcept {
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
-// Threads of one process share rank 0's mapping by its address.
+// Threads share the mapping at rank 0's address.
 Status share_in_process(Exchange& exchange, GatherBuffer& gathering, std::size_t bytes,
                         std::shared_ptr<Mapping>* segment) noexcept {
   if (exchange.rank() == 0) *segment = map_shared(-1, bytes);
@@ -69,7 +69,7 @@ Mapping::Mapping(void* at, std::size_t bytes) noexcept
 }
 
 Mapping::~Mapping() {
-  // A forked child does not inherit the mapping, and may have other memory at its address.
+  // A forked child may have other memory at its address.
   if (generation_ == fork_generation()) munmap(at_, bytes_);
 }
 

@@ -1,5 +1,5 @@
-// Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing, so that a killed process leaves no
-// file. Threads of one process share the mapping. A forked child does not inherit it.
+// Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing. Threads of one process share the
+// mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,6 @@ namespace stretto::node {
 
 class Mapping {
  public:
-  // Owns a mapping of mmap, which a forked child does not inherit.
   Mapping(void* at, std::size_t bytes) noexcept;
   // Out of memory: unmaps the range and returns null.
   static std::shared_ptr<Mapping> own(void* at, std::size_t bytes) noexcept;
@@ -26,16 +25,16 @@ class Mapping {
  private:
   std::byte* at_;
   std::size_t bytes_;
-  unsigned generation_;  // of the owning process
+  unsigned generation_;
 };
 
-// Collective. Maps a shared segment of `bytes` zero bytes, page aligned, on every rank.
+// Collective. `bytes` zero bytes, page aligned, on every rank.
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
 
-// Makes an anonymous mappable file of this length, sealed against resizing. Empty on failure, with errno.
+// An anonymous mappable file, sealed against resizing. Empty with errno.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
-// Random identity of a process, unique across containers; a forked child draws its own. Fails as random_token().
+// Random identity of a process, unique across containers; a forked child draws its own.
 Status process_token(Token* token) noexcept;
 
 }  // namespace stretto::node

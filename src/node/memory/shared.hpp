@@ -1,5 +1,5 @@
 // A process-wide cache of objects shared by groups: made on first request, destroyed with the last user. Thread safe. A
-// forked child starts empty, since it does not inherit mappings.
+// forked child starts empty: it does not inherit mappings.
 #pragma once
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ class Shared {
     return at == held_.end() ? nullptr : at->second.lock();
   }
 
-  // Returns the held object, or the result of make(held), which may be null. `held` counts the other objects.
+  // The held object, or the result of make(held), perhaps null. `held` counts the others.
   template <class Make>
   std::shared_ptr<Value> get(const Key& key, const Make& make) {
     const std::lock_guard lock(mutex_);

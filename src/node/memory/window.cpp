@@ -29,7 +29,6 @@ Status Window::tell(const void* word, std::size_t bytes) noexcept {
   return Status::ok;
 }
 
-// The ranks announce their buffers, and then whether they can read all of their peers'.
 Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
   const auto exposed = [this](Buffer b) { return b.empty() ? Exposure{} : memory_.expose(b.data(), b.size(), true); };
   const Published own{exposed(input), exposed(results), input.size(), results.size()};
@@ -60,7 +59,6 @@ Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
   return Status::ok;
 }
 
-// Tries both ends of a range that the kernel copies.
 Window::Refusal Window::try_reading(int peer, const Exposure& exposure, std::size_t bytes,
                                     const std::byte** seen) noexcept {
   if (bytes == 0) return Refusal::none;

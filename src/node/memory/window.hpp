@@ -1,10 +1,10 @@
 // Two buffers of each rank of a group, inputs and results, that all peers read in place during one call. A rank tells
 // how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
-// steps apart, and no slots are used.
+// steps apart.
 //
 // All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
-// cannot read leaves the call without a window on all ranks. Both ends of each buffer are tried, so a kernel copy that is
-// refused later is a failure. A rank's input and results stay as its peers may read them until close() returns.
+// cannot read leaves the call without a window on all ranks. A kernel copy that is refused later is a failure. A rank's
+// input and results stay as its peers may read them until close() returns.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,16 @@ class Window {
 
   Window(Group& group, Memory& memory) noexcept : g_(group), memory_(memory) {}
 
-  // *visible, equal on all ranks: there is a window, which close() ends. Cost: two rounds. Throws std::bad_alloc before it
-  // does anything.
+  // *visible, equal on all ranks: there is a window, which close() ends. Cost: two rounds. Throws before it does
+  // anything.
   Status open(const CallRecord& call, Buffer input, Buffer results, std::uint64_t steps, bool* visible);
 
-  // A peer's input: in place, or copied to `room`.
+  // A peer's input is in place, or copied to `room`.
   Status input(int peer, std::size_t at, std::size_t bytes, std::byte* room, const std::byte** found) noexcept;
 
-  // The next step of this rank's results is complete.
   Status publish() noexcept;
 
-  // Copies a peer's results of a step, once they are complete.
+  // Copies a peer's results of a complete step.
   Status fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept;
 
   // Waits until a peer reads no results of `step` and earlier ones any more.
@@ -43,7 +42,7 @@ class Window {
   // This rank reads no results of `step` and earlier ones any more.
   void leave(std::uint64_t step) noexcept { g_.done(first_ + meeting + step + 1); }
 
-  // This rank reads nothing more. Returns when its peers read nothing more, either.
+  // Returns when no rank of the group reads anything more.
   Status close() noexcept;
 
  private:

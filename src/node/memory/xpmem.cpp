@@ -23,8 +23,8 @@ constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: rights are
 constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
 constexpr std::uint64_t page = 4096;
 
-// The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator.
-// A search of all directories per communicator would be slow.
+// The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator,
+// after a slow search.
 void* opened(const char* library) {
   const auto open = [](const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); };
   static const std::string first = library;  // the only name outside of tests

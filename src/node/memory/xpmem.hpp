@@ -15,13 +15,13 @@ namespace stretto::node {
 
 class Xpmem {
  public:
-  // Null, with the reason in *why, without the library, the module, or the right to use it.
+  // Null, with the reason: no library, no module, or no right to use it.
   static std::unique_ptr<Xpmem> load(const char* library, std::string* why);
   ~Xpmem();
 
   std::int64_t segment() const noexcept { return segment_; }
 
-  // Opens each peer's segment, in rank order. False, with the reason in *why, if one fails.
+  // In rank order. False, with the reason: one fails.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
   // Local address of a peer's range, attached if needed; null if that fails. Keeps the limit() last used attachments: a

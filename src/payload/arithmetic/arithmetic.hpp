@@ -16,12 +16,12 @@ Status combine_values(Op op, Type type, const void* left, const void* right, voi
 // in may be out. Unsigned types wrap.
 Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
 
-// Of float32 to bfloat16, to nearest even, and back. Overflow gives an infinity, NaN stays NaN. Bits do not depend on the
-// caller's float environment. The memory may have any alignment of its type.
+// Float32 to bfloat16, to nearest even, and back. Overflow gives an infinity, NaN stays NaN, whatever the caller's
+// float environment. Any alignment of the types serves.
 void narrow_values(const void* x, void* halves, std::size_t count) noexcept;
 void widen_values(const void* halves, void* x, std::size_t count) noexcept;
 
-// In place: the values that narrow_values() and widen_values() leave.
+// In place: as narrow_values() and widen_values() leave them.
 void round_to_bfloat16(void* x, std::size_t count) noexcept;
 
 // Floating point only.

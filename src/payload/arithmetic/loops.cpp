@@ -24,7 +24,7 @@ struct Loops {
   ConvertLoop narrow, widen;
 };
 
-// Without fused multiply-add on any processor: GCC 12 uses it for complex products despite -ffp-contract.
+// Without fused multiply-add: GCC 12 uses it for complex products despite -ffp-contract.
 template <class T>
 #if defined(__x86_64__)
 [[gnu::target("no-fma,no-avx512f")]]
@@ -55,7 +55,7 @@ HWY_NOINLINE void CombineSome(const T* a, const T* b, T* y, std::size_t count) n
   for (std::size_t i = 0; i < count; ++i) y[i] = O::apply(a[i], b[i]);
 }
 
-// From a cache line of out on: vectors that straddle two would take twice as long to store.
+// From a cache line of out on: vectors that straddle two take twice as long to store.
 template <class O, class T>
 void Combine(const void* left, const void* right, void* out, std::size_t count) noexcept {
   const T* a = static_cast<const T*>(left);

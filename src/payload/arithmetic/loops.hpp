@@ -1,6 +1,6 @@
-// Loops over many elements, compiled per instruction set. All give equal bits with rounding to nearest, except the
-// choice between two NaN in a sum. In other modes some round all float16 sums to nearest, others those below 2^-14 by
-// the mode: ranks on unlike processors may differ.
+// Compiled per instruction set. All give equal bits with rounding to nearest, except the choice between two NaN in a
+// sum. In other modes some round all float16 sums to nearest, others those below 2^-14 by the mode: ranks on unlike
+// processors may differ.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// For loops.cpp and device kernels (device/cuda/raw_values.hpp); therefore constexpr.
+// constexpr for device kernels (device/cuda/raw_values.hpp).
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Binomial trees, knomial.cpp with k = 2: the classic for short vectors and rooted collectives.
+// Binomial trees, knomial.cpp with k = 2: for short vectors and rooted collectives.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/knomial.hpp"
 

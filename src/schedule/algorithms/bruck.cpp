@@ -1,8 +1,7 @@
 // Bruck: an alltoall for short blocks. A block travels d ranks ahead by the powers of two of d, the largest first. The
 // remaining distance is then below the power, so a rank sends ranges of other ranks' blocks: about p / 2^(k+1) messages
-// to one peer in a round of distance 2^k, p - 1 in all. The usual order would send single blocks. Each byte is sent
-// about log2(p)/2 times; sources compress blocks once. Forwarding ranks must know lengths, so an alltoallv cannot use
-// it.
+// to one peer in a round of distance 2^k, p - 1 in all. Each byte is sent about log2(p)/2 times; sources compress
+// blocks once. Forwarding ranks must know lengths: no alltoallv.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -12,7 +11,7 @@ namespace stretto::schedule {
 namespace {
 
 // Calls f(sender, first, count) for the ranges that `rank` sends 2^k ahead: a sender's blocks for fewer than 2^k ranks
-// from rank + 2^k on, in two parts where they wrap around at p.
+// from rank + 2^k on, in two parts if they wrap around at p.
 template <class F>
 void ranges_sent(int rank, int k, int p, F&& f) {
   const int step = 1 << k;
@@ -28,7 +27,7 @@ void ranges_sent(int rank, int k, int p, F&& f) {
 
 }  // namespace
 
-// The block that ends here is the first of its range, and is copied from tmp unless it came alone.
+// The block that ends here is its range's first, and is copied from tmp unless it came alone.
 Schedule bruck_alltoall(const Request& q) {
   const int p = q.ranks;
   const int rounds = log2_ceil(p);

@@ -1,4 +1,4 @@
-// One source file per algorithm. Contract and costs: registry.hpp.
+// A source file per algorithm; contract and costs: registry.hpp.
 #pragma once
 
 #include "schedule/schedule.hpp"

@@ -9,7 +9,7 @@
 namespace stretto::schedule {
 namespace {
 
-// Calls f(first, count) for `count` blocks from `first` on, in two ranges if they wrap around.
+// Blocks are two ranges if they wrap around.
 template <class F>
 void ranges(int first, int count, int p, F&& f) {
   const int straight = std::min(count, p - first);

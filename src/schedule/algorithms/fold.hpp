@@ -9,7 +9,7 @@ namespace stretto::schedule {
 
 class Fold {
  public:
-  // `favourite` acts for its team; in other pairs the lower rank does.
+  // `favourite` acts for its team; else the lower rank does.
   explicit Fold(int ranks, int favourite = 0)
       : rounds_(log2_floor(ranks)), pairs_(ranks - (1 << rounds_)), favourite_(favourite) {}
 
@@ -22,7 +22,7 @@ class Fold {
   int acting(int team) const { return team < pairs_ && favourite_ == 2 * team + 1 ? favourite_ : first_rank(team); }
   bool acts(int rank) const { return acting(team(rank)) == rank; }
 
-  // The team's other rank, or -1.
+  // -1: alone.
   int partner(int rank) const { return rank < 2 * pairs_ ? rank ^ 1 : -1; }
 
  private:

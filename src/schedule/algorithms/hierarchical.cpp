@@ -3,8 +3,6 @@
 // shares (floors.hpp). An allreduce is a reduce-scatter inside groups, D independent allreduces between the owners of a
 // piece, and an allgather inside (hierarchical mixed, or ArGM). Values may travel raw inside (Link::node) and
 // compressed between groups (Link::network), with an error of H eps instead of p eps.
-//
-// Sums keep rank order if groups are consecutive ranks and the algorithm between groups keeps order; a ring does not.
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"
@@ -23,7 +21,6 @@ Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat
   const int blocks = own.floors.largest() * width;
   Program program(q, Collective::allreduce, name, blocks, flat.keeps_order && own.floors.ordered());
   program.copy(Buffer::out, Buffer::in, 0, blocks);
-  // Partial sums use the result's memory.
   const Part inside{
       .rank = members(own.floors, own.group), .blocks = shares(own.floors, own.group, width), .tmp = Buffer::out};
   append(program, reduce_scatter_inside(own.inside()), inside);

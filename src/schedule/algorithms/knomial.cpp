@@ -31,7 +31,6 @@ void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   if (tree.parent >= 0) program.send(tree.parent, leaf ? Buffer::in : sum, 0, 1, tree.round);
 }
 
-// The root's block is in its `source`.
 void broadcast(Program& program, const Tree& tree, Buffer source, int first_round) {
   const int last = first_round + tree.rounds - 1;
   if (tree.parent >= 0) program.replace(tree.parent, Buffer::out, 0, 1, last - tree.round);

@@ -1,4 +1,3 @@
-// Trees of any radix >= 2, for knomial.cpp and binomial.cpp.
 #pragma once
 
 #include <string_view>

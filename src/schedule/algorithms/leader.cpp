@@ -1,8 +1,6 @@
 // Leaders: one rank represents each group, the root its own. A collective runs inside groups on binomial trees, and
-// between leaders on the flat algorithm of fewest rounds. Best for short vectors where starting a message between
-// groups is slow; for long vectors hierarchical.cpp uses all links. Nested groups have leaders on each floor.
-// Contributions are combined in rank order if groups are consecutive ranks on all floors. The error is p eps for
-// reductions (raw inside: H eps), else eps.
+// between leaders on the flat algorithm of fewest rounds. For short vectors where starting a message between groups is
+// slow. Nested groups have leaders on each floor. The error is p eps for reductions (raw inside: H eps), else eps.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/part.hpp"

@@ -7,7 +7,6 @@
 namespace stretto::schedule {
 namespace {
 
-// `owner(b)` gets block b in `out`.
 template <class Owner>
 Schedule up_the_line(const Request& q, Collective collective, int blocks, const Owner& owner) {
   const int last = q.ranks - 1;

@@ -17,7 +17,7 @@ Blocks lane(const Floors& floors, int piece) {
   };
 }
 
-// By member: the blocks, in all groups, of the pieces that it owns.
+// By member: all groups' blocks of the pieces that it owns.
 Blocks lanes(const Floors& floors, int group) {
   return [&floors, group](int first, int count, const Add& add) {
     for (int g = 0; g < floors.groups(); ++g) {
@@ -30,7 +30,7 @@ Blocks lanes(const Floors& floors, int group) {
 
 }  // namespace
 
-// Inside its group a member sums the blocks of all owners of its pieces in all groups.
+// A member sums the blocks of all owners of its pieces in all groups.
 Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule& flat) {
   const GroupPosition own(q);
   Program program(q, Collective::reduce_scatter, name, q.ranks, flat.keeps_order && own.floors.ordered());

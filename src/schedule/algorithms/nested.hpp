@@ -9,7 +9,6 @@
 
 namespace stretto::schedule {
 
-// Places of a rank in its group, and of the group among groups.
 struct GroupPosition {
   explicit GroupPosition(const Request& q)
       : floors(q),
@@ -32,7 +31,7 @@ struct GroupPosition {
 };
 
 // Vectors of one block per rank. The reduce-scatter runs inside groups first, the allgather between groups first.
-// `flat`: schedule of this rank's group among groups.
+// `flat`: of this rank's group among groups.
 Schedule reduce_scatter(const Request& request, std::string_view name, const Schedule& flat);
 Schedule allgather(const Request& request, std::string_view name, const Schedule& flat);
 

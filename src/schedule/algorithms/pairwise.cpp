@@ -12,7 +12,7 @@ namespace {
 struct Pairing {
   explicit Pairing(const Request& q)
       : p(q.ranks), rank(q.rank), xors(std::has_single_bit(static_cast<unsigned>(q.ranks))) {}
-  int to(int round) const { return xors ? rank ^ round : wrap(rank + round, p); }  // round in [1, p)
+  int to(int round) const { return xors ? rank ^ round : wrap(rank + round, p); }
   int from(int round) const { return xors ? rank ^ round : wrap(rank - round, p); }
 
   int p, rank;

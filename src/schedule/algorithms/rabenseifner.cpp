@@ -1,7 +1,7 @@
 // Rabenseifner: a reduce-scatter by recursive halving (halving.hpp), then an allgather by recursive doubling along the
 // same pairs, backwards: a ring's bytes in 2 log2 p rounds. A reduce gathers to the root instead, half of the pairs
 // falling silent in each round. Ranks are folded (fold.hpp); the root of a reduce acts for its team. Near ranks merge
-// first, so contributions are combined in rank order.
+// first: contributions are combined in rank order.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"
@@ -9,7 +9,7 @@
 namespace stretto::schedule {
 namespace {
 
-// In `sum`, among acting ranks; includes the partner's contribution already.
+// Among acting ranks; `sum` includes the partner's contribution.
 void halve(Program& program, const Fold& fold, int rank, Buffer sum, int first_round) {
   const int team = fold.team(rank);
   for (int j = 0; j < fold.rounds(); ++j) {

@@ -3,8 +3,8 @@
 // (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to tmp, since the rank's own are under
 // way.
 //
-// A scan (Hillis and Steele, "Data parallel algorithms", 1986) sends one way: in round j to the rank 2^j above. After it
-// a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of what each rank had of its
+// A scan (Hillis and Steele, "Data parallel algorithms", 1986) sends one way: in round j to the rank 2^j above. After
+// it a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of what each rank had of its
 // predecessor in a first round.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
@@ -84,13 +84,12 @@ Schedule recursive_doubling_barrier(const Request& q) {
 
 namespace {
 
-// A scan of `out` over ranks `first` to p-1, from `level` on.
+// A scan of `out`, from `level` on.
 void scan_upwards(const Request& q, int first, int level, Program* program) {
   for (int distance = 1; distance < q.ranks - first; distance *= 2, ++level) {
     const bool sends = q.rank >= first && q.rank + distance < q.ranks, receives = q.rank - distance >= first;
     if (sends) program->send(q.rank + distance, Buffer::out, 0, 1, level);
     if (!receives) continue;
-    // What is being sent may not change before it has left.
     if (sends) program->replace(q.rank - distance, Buffer::tmp, 0, 1, level);
     if (sends) program->combine_local(Buffer::out, Buffer::tmp, 0, 1, true, level);
     if (!sends) program->combine(q.rank - distance, Buffer::out, 0, 1, true, level);

@@ -1,7 +1,7 @@
 // Ring: each rank sends to the next rank and receives from the previous one. In a reduce-scatter each of p blocks goes
 // once around, collecting contributions, and ends at the rank of its number. In an allgather each block goes once
-// around. It sends the fewest bytes possible, but a message waits for p - 1 others. Block b meets ranks b+1, b+2, ...,
-// b (modulo p), so the operation must commute.
+// around. The fewest bytes possible, but p - 1 rounds. Block b meets ranks b+1, b+2, ..., b (modulo p), so the
+// operation must commute.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
@@ -15,7 +15,7 @@ struct Ring {
   int p, rank, next, previous;
 };
 
-// Every rank's own block is in out. p - 1 rounds.
+// Every rank's own block is in out.
 void circulate(Program& program, const Ring& ring, int first_round) {
   for (int s = 0; s + 1 < ring.p; ++s) {
     program.send(ring.next, Buffer::out, ring.before(s), 1, first_round + s);

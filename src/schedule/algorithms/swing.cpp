@@ -5,7 +5,7 @@
 // dimensions come first.
 //
 // swing_bandwidth is Rabenseifner's algorithm with these partners. The ranks joined by steps k, k + 1, ... are one set
-// for all its members. Blocks are numbered along these sets, so each message is one range.
+// for all its members, along which blocks are numbered, so each message is one range.
 //
 // swing_latency exchanges whole sums, far partners first. Ranks that hold one sum are then such a set, and bracket it
 // alike; with near partners first, as published, they would not.
@@ -23,7 +23,7 @@
 namespace stretto::schedule {
 namespace {
 
-// r(k): offset of an even rank's partner in step k.
+// Offset of an even rank's partner in step k.
 int reach(int k) { return (1 - (k % 2 == 0 ? -2 : 2) * (1 << k)) / 3; }
 
 struct Dimension {
@@ -32,7 +32,7 @@ struct Dimension {
 
 bool even_ring(int side) { return std::has_single_bit(static_cast<unsigned>(side)); }
 
-// Innermost first: a host's ranks, then the torus; without a fitting torus one ring of all teams.
+// Innermost first: a host's ranks, then the torus; without a fitting one a single ring of all teams.
 std::vector<Dimension> rings(const Request& q, const Fold& fold) {
   const std::vector<Dimension> one{{1, fold.teams()}};
   if (q.groups == nullptr || q.groups->torus.empty() || fold.folds()) return one;
@@ -64,8 +64,8 @@ class Swing {
     return team + (y - x) * ring.stride;
   }
 
-  // Final blocks of the team and those joined with it by steps after the first `steps` (halving.hpp). Bit j of the
-  // halved number differs between the partners of step j, and is equal between those of later steps.
+  // Final blocks of the team and those joined with it after the first `steps` (halving.hpp). Bit j of the halved number
+  // differs between the partners of step j, and is equal between those of later steps.
   Interval blocks(int team, int steps) const {
     int number = 0;
     for (std::size_t j = 0; j < steps_.size(); ++j) {

@@ -16,7 +16,7 @@ struct Group {
   int leader(int rank) const { return first(rank) <= root && root < end(rank) ? root : first(rank); }
 };
 
-// In which the leader of `around` meets its group's other members: lower ones downwards, then higher ones.
+// The leader of `around` meets its group's other members: lower ones downwards, then higher ones.
 int turn(const Group& inner, const Group& around, int leader, int member) {
   const auto place = [&](int rank) { return static_cast<int>((rank - around.first(rank)) / inner.size); };
   const int own = place(leader);

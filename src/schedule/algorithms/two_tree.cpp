@@ -4,8 +4,7 @@
 //
 // The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits. The second is its
 // mirror image; for odd m it mirrors the first m - 1 ranks, below the last one. In a reduction or broadcast the root
-// stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap. The
-// authors' edge colors assume ranks in lockstep, and are left out.
+// stands above trees of the other ranks, numbered from the root on; rank order breaks where the numbers wrap.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"
@@ -23,7 +22,7 @@ struct Node {
 
 int top_of(int m) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(m))) - 1; }
 
-// In the in-order tree of m nodes; lower children replace missing nodes.
+// In the tree of m nodes lower children replace missing nodes.
 Node in_order(int v, int m) {
   const int x = v + 1;
   const int low = x & -x;
@@ -71,7 +70,7 @@ Node second(int v, int m) {
   return v == m - 1 ? on_top(m - 2 - top_of(m - 1)) : under(mirrored(v, m - 1), m - 1);
 }
 
-// Two trees over all ranks, or if `rooted` over all others with the root on top.
+// Over all ranks, or if `rooted` over the others with the root on top.
 class Trees {
  public:
   Trees(const Request& q, bool rooted)

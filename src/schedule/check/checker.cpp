@@ -53,7 +53,6 @@ class Memory {
     return Status::ok;
   }
 
-  // Every expected block is present, complete, and bracketed as on other ranks.
   Status check_results() const {
     for (const Schedule& s : all_) {
       for (std::int32_t b = 0; b < s.blocks; ++b) {
@@ -155,7 +154,7 @@ class Memory {
   std::vector<std::unordered_map<Key, Cell>> cells_;
 };
 
-// Ranks known to have started. A send may end early, so messages carry knowledge to receivers only.
+// A send may end early, so messages carry knowledge to receivers only.
 class Knowledge {
  public:
   Knowledge(std::span<const Schedule> all, const Replay& replay) : all_(all), replay_(replay), after_(all.size()) {

@@ -6,13 +6,13 @@
 namespace stretto::schedule {
 namespace {
 
-// A block's last write, and a linked list in Tracker::readers of the readers since.
+// A block's last write, and the list in Tracker::readers of the readers since.
 struct Touch {
   std::int32_t writer = -1;
   std::int32_t readers = -1;
 };
 
-// Stores only named blocks: of an alltoall's p * p blocks a rank touches 2 * p.
+// Stores only named blocks: of an alltoall's p * p a rank touches 2 * p.
 class Tracker {
  public:
   explicit Tracker(const Schedule& s) {
@@ -37,7 +37,7 @@ class Tracker {
     }
   }
 
-  // A writer waits for the previous write through that write's readers, if there are any.
+  // A writer waits for the previous write through that write's readers, if any.
   void write(const Range& range, std::int32_t step, std::vector<std::int32_t>& waits_for) {
     for (Touch& t : touched(range)) {
       bool others = false;
@@ -59,7 +59,6 @@ class Tracker {
   };
   static constexpr std::size_t buffers = 3;
 
-  // Each block of a range is named, so they are neighbours here, too.
   std::span<Touch> touched(const Range& range) {
     if (range.count <= 0) return {};
     const auto b = static_cast<std::size_t>(range.buffer);

@@ -1,4 +1,3 @@
-// The dependency rule of schedule.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +8,10 @@
 
 namespace stretto::schedule {
 
-// Implied edges may be missing: the transitive closure is the rule.
+// The dependency rule of schedule.hpp. Implied edges may be missing.
 class Dependencies {
  public:
-  // Accepts any list of steps, even a malformed one.
+  // Accepts even a malformed list of steps.
   explicit Dependencies(const Schedule& schedule);
 
   // Earlier steps that step i waits for, ascending.
@@ -26,7 +25,7 @@ class Dependencies {
   std::vector<std::int32_t> edges_;
 };
 
-// A combining step also reads the blocks that it writes. count 0: none.
+// A combining step also reads its result's blocks. count 0: none.
 Range read_by(const Step& step) noexcept;
 Range written_by(const Step& step) noexcept;
 

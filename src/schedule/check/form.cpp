@@ -122,7 +122,7 @@ Status check_levels(std::span<const Schedule> all) {
     }
     const auto place = [](const Use& u) { return std::tuple(u.level, u.range.buffer, u.range.first); };
     std::sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return place(a) < place(b); });
-    // Over a level's blocks: the step, and the writing step, whose blocks end last.
+    // On a level: the step, and the writing step, whose blocks end last.
     const Use* longest = nullptr;
     const Use* writer = nullptr;
     const auto overlaps = [&](const Use* a, const Use& b) {

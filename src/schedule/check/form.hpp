@@ -15,7 +15,7 @@ Status check_form(std::span<const Schedule> all);
 Status check_levels(std::span<const Schedule> all);
 
 // in and out may be one memory: only a block's copy to out reads it in `in` while another step writes it in out. Not
-// checked for alltoall and reduce_scatter, whose blocks change places.
+// for alltoall and reduce_scatter, whose blocks change places.
 Status check_in_place(std::span<const Schedule> all);
 
 }  // namespace stretto::schedule

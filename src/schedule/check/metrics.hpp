@@ -1,4 +1,3 @@
-// Counted costs, to compare with the closed formulas.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ struct Metrics {
   std::int64_t scratch_max = 0;
 };
 
-// Schedules of ranks 0 to p-1. Fails like the checker if messages do not match or never arrive.
+// Counted costs, to compare with the closed formulas. Fails like the checker if messages do not match or never arrive.
 Status measure(std::span<const Schedule> all, Metrics* metrics);
 
 }  // namespace stretto::schedule

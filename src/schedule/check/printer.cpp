@@ -24,7 +24,6 @@ bool is_split(const Schedule& s) {
   return std::any_of(s.steps.begin(), s.steps.end(), [](const Step& step) { return step.lane != Lane::beside; });
 }
 
-// "" for local steps.
 std::string cell(const Step& step) {
   const auto entry = [&](char direction, char how, const Range& range) {
     return range.count == 0 ? fmt::format("{}{}", direction, step.peer)

@@ -1,4 +1,4 @@
-// Runs all ranks' schedules against each other, without data.
+// Runs all ranks' schedules together, without data.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ std::string describe(std::span<const Schedule> all, Place place);
 
 class Replay {
  public:
-  // Borrows the schedules of ranks 0 to p-1, with legal peers and kinds.
+  // Schedules of ranks 0 to p-1, with legal peers and kinds; borrowed.
   explicit Replay(std::span<const Schedule> all);
 
-  // Pairs the k-th send of a to b with the k-th receive at b from a. Fails if one has no counterpart, or if blocks or
-  // levels differ.
+  // Pairs the k-th send of a to b with the k-th receive at b from a. Fails if one is missing, or if blocks or levels
+  // differ.
   Status match();
 
   // Issues each rank's steps in list order, once their dependencies are complete; a send ends with its receive. Calls

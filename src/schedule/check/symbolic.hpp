@@ -13,18 +13,18 @@ class Contributions {
  public:
   Contributions() = default;
   explicit Contributions(std::int32_t rank) : runs_{{rank, rank}} {}
-  static Contributions of_first(std::int32_t ranks);  // ranks 0 to ranks - 1
+  static Contributions of_first(std::int32_t ranks);
 
-  // A rank that both contain, or -1.
+  // -1: none
   std::int32_t shared(const Contributions& other) const;
 
-  // These ranks are consecutive, and directly followed by `other`.
+  // These ranks are consecutive, directly followed by `other`.
   bool precedes(const Contributions& other) const;
 
   // No shared rank.
   void add(const Contributions& other);
 
-  std::string text() const;  // "0-3, 7"; "none"
+  std::string text() const;
 
   friend bool operator==(const Contributions&, const Contributions&) = default;
 
@@ -37,7 +37,7 @@ class Contributions {
   std::vector<Run> runs_;
 };
 
-// Two sums have equal numbers exactly if they are bracketed alike, up to the order of each combination's operands.
+// Two sums have equal numbers exactly if they are bracketed alike, up to the order of operands.
 class Brackets {
  public:
   using Sum = std::uint32_t;
@@ -46,7 +46,7 @@ class Brackets {
   Sum contribution(std::int32_t rank) const { return static_cast<Sum>(rank); }
   Sum combined(Sum a, Sum b);
 
-  // "(0 + 1) + 2"; beyond `most` characters, the beginning and "...".
+  // "(0 + 1) + 2"; cut after `most` characters.
   std::string text(Sum sum, std::size_t most = 60) const;
 
  private:

@@ -34,14 +34,14 @@ Choice choice_of(const model::Candidate& c, Reason reason = Reason::forced, doub
   return choice;
 }
 
-// `raw`: a native collective of raw values was among the candidates.
+// `raw`: a native collective of raw values was a candidate.
 Reason reason_of(const model::Question& q, bool raw, const model::Candidate& taken) {
   if (!q.schedule.empty() || q.raw_below > 0 || q.payload > static_cast<int>(payload::Kind::raw)) return Reason::forced;
   if (raw) return taken.assumed ? Reason::assumed : Reason::predicted;
   return q.code_space && (q.native || q.node) ? Reason::rounding : Reason::alone;
 }
 
-// Right at any size: serves if the model has no answer.
+// Right at any size, without the model.
 Choice plain(const model::Question& q) {
   Choice c;
   c.schedule =
@@ -59,7 +59,7 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   const Status s = chooser.table(q, &all);
   const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
   if (s == Status::ok && found != all.end()) return choice_of(*found);
-  // On one host there are no links between hosts: the same schedule, raw.
+  // Without links between hosts: the same schedule, raw.
   Choice c = plain(q);
   if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
   const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);
@@ -81,7 +81,7 @@ Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
 
 ModelQuery put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Support support) {
   ModelQuery query = query_of(call, bytes, streaming, ratios, support);
-  // Predictions for a report decide nothing, so ranks may differ in them.
+  // Predictions for a report decide nothing: ranks may differ in them.
   query.reported = query.reported && (query.question.native || query.question.node);
   if (query.reported) query.cell = mix(query.cell, 1);
   return query;

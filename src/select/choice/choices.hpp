@@ -1,5 +1,5 @@
-// The cheapest schedule, payload and segment by the model among those that the caller leaves open. A choice depends
-// only on values that all ranks agree on, so every rank chooses alike.
+// The cheapest schedule, payload and segment by the model among those that the caller leaves open, from values that all
+// ranks agree on.
 #pragma once
 
 #include <array>
@@ -19,13 +19,12 @@
 
 namespace stretto::select {
 
-// Assumed before the first measurement of a kind of vector, and the best ratio assumed.
+// Assumed before the first measurement, and the best ratio assumed.
 inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr double half_ratio = 2;  // of payload::Form::halves
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
-// What a process knows of communicators whose ranks have equal places and profiles. Answers found for one of them serve
-// the first calls of the next.
+// What a process knows of communicators whose ranks have equal places and profiles: answers for one serve the next.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
@@ -42,10 +41,10 @@ struct SharedChooser {
 
   std::mutex mutex;  // of chooser, answers and recent
   model::Chooser chooser;
-  // By cell of the model's grid, of which choices are a pure function; at most most_answers. A full cache is cleared.
+  // By cell of the model's grid; at most most_answers. A full cache is cleared.
   std::unordered_map<std::uint64_t, CachedChoice> answers;
   std::array<RecentChoice, 64> recent;  // by hash_of() of the form
-  // Longest message to another host without a rendezvous (Transport::eager_limit); 0: no such limit.
+  // Transport::eager_limit
   std::size_t eager_limit = 0;
   std::string messages = "built-in";  // name of the profile that provides the model's message times
 };
@@ -59,8 +58,8 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // Valid until the next call. `bytes`: of the whole vector (all blocks). With `streaming`, streams may shrink the
-  // vector by about `ratios`. Never fails: without an answer of the model, the collective's default serves.
+  // Valid until the next call. `bytes`: of the whole vector. With `streaming`, streams may shrink the vector by about
+  // `ratios`. Never fails: the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);
 

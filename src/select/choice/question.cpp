@@ -70,13 +70,13 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.rank_by_rank = !compress && call::rank_by_rank(call);  // sums of codes are equal in any order
   q.exact = reduces(call.collective) && call::is_exact(call);
   q.compress = compress;
-  // Data that change a little ask the same: four steps a factor of two.
+  // Data that change a little ask alike: four steps a factor of two.
   const auto rounded = [](double ratio) { return model::power_of_two(2 * std::lround(4 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
   // Nothing has measured how fast a device makes dense streams: only the caller chooses them there.
   const bool may_be_dense = support.device ? o.coding == STRETTO_CODING_DENSE : o.coding != STRETTO_CODING_FIXED;
   if (compress && may_be_dense && ratios.dense > 0) {
-    // Eight steps a factor of two: the gain decides between two codings.
+    // Eight steps: the gain decides between two codings.
     const double gain = std::max(1.0, ratios.dense / ratios.fixed);
     q.dense_ratio = q.ratio * model::power_of_two(std::lround(8 * std::log2(gain)));
     q.fixed = o.coding == STRETTO_CODING_AUTO;
@@ -91,7 +91,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   else if (!compress)
     q.payload = static_cast<int>(payload::Kind::raw);
   // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are added as
-  // codes, since otherwise the result would depend on their distribution.
+  // codes: the result must not depend on their distribution.
   q.code_space = compress && ((call::adds_codes(o.payload) && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
   q.device = support.device;

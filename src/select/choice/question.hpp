@@ -13,7 +13,7 @@ inline std::uint64_t mix(std::uint64_t h, std::uint64_t x) noexcept {
   return h ^ (h >> 29);
 }
 
-// alone: sums must be in code space, without additions in the values' own type.
+// alone: sums must be in code space.
 struct Streaming {
   bool may = false, alone = false;
 };
@@ -25,12 +25,11 @@ struct ModelQuery {
   bool in_memory = false;  // the memory of several hosts was requested
   bool reported = false;   // on this rank: a report shows the predictions
 
-  // Compares questions too: two may share a cell by chance.
+  // Compares the questions: two may share a cell.
   bool same_answer(const ModelQuery& other) const noexcept;
 };
 
-// All that a query is made of, for calls without a schedule and a report. Comparing two forms is cheaper than making two
-// queries.
+// All that a query is made of, for calls without a schedule and a report. Faster to compare than queries are to make.
 struct CallForm {
   std::uint64_t bytes = 0, segment = 0, raw_below = 0;
   double ratio = 0, dense_ratio = 0;
@@ -51,7 +50,6 @@ CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const
 
 std::size_t hash_of(const CallForm& form) noexcept;
 
-// `bytes`: of the whole vector.
 ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                     Support support);
 

@@ -10,10 +10,10 @@ using namespace call;
 
 namespace {
 
-// Ratio of the largest to the mean block from which a segmented ring pays off, and its segment.
+// Ratio of the largest to the mean block from which a segmented ring pays, and its segment.
 constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
 
-// The engine keeps a few hundred bytes per segment, and posts all receives into final buffers at once.
+// A segment takes a few hundred bytes, and all receives into final buffers are posted at once.
 constexpr std::size_t most_segments = std::size_t{1} << 12;
 
 }  // namespace
@@ -23,14 +23,14 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
   const bool fits = choice.segment > 0 && choice.segment <= eager_limit;
   if (choice.payload != payload::Kind::raw || eager_limit == 0 || fits || call.settings.options.segment > 0)
     return choice.segment;
-  // For alltoall, `bytes` is one rank's data, and all ranks' blocks are cut.
+  // In alltoall and allgather `bytes` is one rank's data, and all ranks' blocks are cut.
   const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
   return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
 }
 
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept {
-  // Each part's end may begin a message more. Short segments share messages: any two in a row exceed one segment.
+  // Each part's end may begin a message more. Any two short segments in a row exceed one segment.
   const std::size_t all = messages / most_passes;
   const std::size_t most = std::max(all - std::min(all, call.settings.parts.size()), all / 2);
   const std::size_t piece = std::max(*segment - *segment % grain, grain);
@@ -49,7 +49,7 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if (counts_by_pair(c.collective) &&
       schedule::find(schedule::family(c.collective), choice->schedule)->passes_blocks_on)
     choice->schedule = "linear", choice->why = {.reason = Reason::counts};
-  // For any counts, a segmented ring takes the time of its busiest link, plus one lap.
+  // For any counts a segmented ring takes the time of its busiest link, plus a lap.
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
   const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
   if (rank_by_rank(c) && choice->payload == payload::Kind::raw) return;

@@ -8,29 +8,28 @@
 
 namespace stretto::select {
 
-// The longest message to another host without a rendezvous (0: no limit), and messages that one rank may send another
-// in one collective.
+// The longest message to another host without a rendezvous (0: no limit), and the messages that one rank may send
+// another in one collective.
 struct CarrierLimits {
   std::size_t eager_limit = 0;
   std::uint32_t messages = 0;
 };
 
-// For a vector of `bytes`. Raw values between hosts travel in messages within the eager limit (Transport::eager_limit;
-// 0: none): another segment costs less than a rendezvous. Keeps the choice's segment if the caller requested one, or if
-// all blocks together would exceed 2^12 segments.
+// For a vector of `bytes`. Raw values between hosts travel within the eager limit: another segment costs less than a
+// rendezvous. Keeps a requested segment.
 std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
                         std::size_t eager_limit) noexcept;
 
-// Limits the messages between two ranks to `messages`, for every schedule. `grain`: a segment is a multiple of this
-// many bytes. If the caller's segment is too short for a vector of `bytes`, every rank gets invalid_argument before
-// data move. An automatic segment grows instead.
+// Limits the messages between two ranks to `messages`, for every schedule. `grain`: divides a segment. If the caller's
+// segment is too short for `bytes`, every rank gets invalid_argument before data move. An automatic segment grows
+// instead.
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept;
 
-// No schedule sends one rank more than this many times the bytes of its data.
+// No schedule sends one rank more than this many times its data.
 inline constexpr std::size_t most_passes = 4;
 
-// The model assumes blocks of equal length; for very different counts, a suitable schedule replaces the choice.
+// Replaces a choice made for equal blocks if counts differ much.
 void suit_counts(const Call& call, std::size_t bytes, Choice* choice);
 
 }  // namespace stretto::select

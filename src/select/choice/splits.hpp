@@ -1,4 +1,4 @@
-// Levels of a tree that the application's core runs, while communication cores drive the rest (schedule::Lane).
+// Levels of a tree on the application's core; communication cores drive the rest (schedule::Lane).
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,17 @@
 
 namespace stretto::select {
 
-// Ranks need not agree: the choice of the core changes nothing that others see.
 class Splits {
  public:
   explicit Splits(std::shared_ptr<SharedChooser> shared) : shared_(std::move(shared)) {}
 
-  // In every tree; empty: by the model.
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
-  // By the model (model::best_split), for `bytes` of the whole vector and `comm_cores` communication cores of the host.
-  // 0 if it is no tree of ours, if ranks share cores or may do so, or without memory.
+  // By the model (model::best_split), for `bytes` of the whole vector and `comm_cores` of the host. 0 for other
+  // schedules than trees, where ranks may share cores, or without memory.
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:
-  // Throws std::bad_alloc.
   int predicted(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores);
 
   struct CachedSplit {

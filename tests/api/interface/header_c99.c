@@ -1,4 +1,5 @@
-/* The headers are C99, stand alone, and stretto.h brings no requests or streams: compiled with -std=c99 -pedantic -Werror, and linked. */
+/* The headers are C99, stand alone, and stretto.h brings no requests or streams: compiled with -std=c99 -pedantic
+ * -Werror, and linked. */
 #include "stretto/stretto_report.h"
 #if defined(STRETTO_STRETTO_OPTIONS_H) || defined(STRETTO_STRETTO_H)
 #error "stretto_report.h brings more than types along"

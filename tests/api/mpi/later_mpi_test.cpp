@@ -1,5 +1,5 @@
-// What a process learnt while it made a communicator between hosts is not exchanged again for its next. There a rank may
-// fail alone, and none waits for it.
+// What a process learnt while it made a communicator between hosts is not exchanged again for its next. There a rank
+// may fail alone, and none waits for it.
 #include <cstdlib>
 #include <string>
 

@@ -1,7 +1,8 @@
 // Collectives through the memory of several hosts: schedule "node" on ranks that STRETTO_HOST or a launcher places.
 //
 // usage: nodes_mpi_test LAYOUT [gtest options]
-// LAYOUT, after "staged:" with memory that no peer sees: ranks of each host in turn ("1,2,3"); "cyclic:H": rank r is on host r mod H; "real": where the launcher placed them
+// LAYOUT, after "staged:" with memory that no peer sees: ranks of each host in turn ("1,2,3"); "cyclic:H": rank r is on
+// host r mod H; "real": where the launcher placed them
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -303,7 +303,8 @@ int allocate(MemoryKind kind, u64 bytes, void** p) {
 }
 
 // Waits for all streams of the device, as CUDA does. After the loss of a device no rank knows when its peers have read
-// its memory for the last time, and work of the lost device may still be queued: then memory stays until the next order.
+// its memory for the last time, and work of the lost device may still be queued: then memory stays until the next
+// order.
 int release(MemoryKind, void* p) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);

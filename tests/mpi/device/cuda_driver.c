@@ -1,4 +1,5 @@
-/* A stand-in for CUDA's driver (libcuda.so.1): reports its allocations as device memory, though any program can read them. */
+/* A stand-in for CUDA's driver (libcuda.so.1): reports its allocations as device memory, though any program can read
+ * them. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

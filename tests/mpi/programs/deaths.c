@@ -1,6 +1,6 @@
-/* Rank 1 leaves at a given point, and the others call on: the C program of deaths_test.py. usage: deaths HOW CALLS, where HOW is killed, ended,
- * stopped, started (killed within a nonblocking call) or unfinished (nobody leaves, and MPI_Finalize comes while calls are in flight), and CALLS how
- * many allreduces all ranks make before. */
+/* Rank 1 leaves at a given point, and the others call on: the C program of deaths_test.py. usage: deaths HOW CALLS,
+ * where HOW is killed, ended, stopped, started (killed within a nonblocking call) or unfinished (nobody leaves, and
+ * MPI_Finalize comes while calls are in flight), and CALLS how many allreduces all ranks make before. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 enum { elements = 4 << 20 };
 static double x[elements], y[elements];
 
-/* Stops this process. MPICH's launcher now and then leaves a stopped rank alone when another one aborts, and waits for it forever; so a child
- * kills the rank after 30 s, far beyond the others' limit. */
+/* Stops this process. MPICH's launcher now and then leaves a stopped rank alone when another one aborts, and waits for
+ * it forever; so a child kills the rank after 30 s, far beyond the others' limit. */
 static void stop(void) {
   const pid_t rank = getpid();
   if (fork() == 0) {

@@ -1,4 +1,5 @@
-/* A rank dies, through the C interface: usage deaths_c HOW CALLS. With no calls, rank 1 leaves before it makes its communicator. */
+/* A rank dies, through the C interface: usage deaths_c HOW CALLS. With no calls, rank 1 leaves before it makes its
+ * communicator. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

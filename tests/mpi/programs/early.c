@@ -1,5 +1,5 @@
-/* usage: early BYTES SECONDS MORE: sums of BYTES on MPI_COMM_WORLD until they have taken SECONDS on some rank; then seven
- * times as many, in which the ranks agree on it; then MORE. */
+/* usage: early BYTES SECONDS MORE: sums of BYTES on MPI_COMM_WORLD until they have taken SECONDS on some rank; then
+ * seven times as many, in which the ranks agree on it; then MORE. */
 #include <mpi.h>
 #include <stdlib.h>
 

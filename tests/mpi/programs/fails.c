@@ -1,5 +1,5 @@
-/* A program that knows nothing of stretto and calls wrongly, three times on each of its communicators: `fails every` on one by each function
- * that makes one, with a null buffer; `fails differently` with another root on rank 0. */
+/* A program that knows nothing of stretto and calls wrongly, three times on each of its communicators: `fails every` on
+ * one by each function that makes one, with a null buffer; `fails differently` with another root on rank 0. */
 #include <mpi.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* usage: short_lived COMMUNICATORS CALLS LAST: so many communicators one after the other, each for CALLS sums; then LAST sums on
- * MPI_COMM_WORLD. */
+/* usage: short_lived COMMUNICATORS CALLS LAST: so many communicators one after the other, each for CALLS sums; then
+ * LAST sums on MPI_COMM_WORLD. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* A program that knows nothing of stretto and computes with others of its kind, which it spawns. `spawns connect`: they then leave it, and
- * connect to it through a port. Rank 0 prints how many ran, and how many of these with a library preloaded. */
+/* A program that knows nothing of stretto and computes with others of its kind, which it spawns. `spawns connect`: they
+ * then leave it, and connect to it through a port. Rank 0 prints how many ran, and how many of these with a library
+ * preloaded. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A program that knows nothing of stretto and starts persistent collectives, beside persistent messages whose requests may have had the same
- * handles before. Its exit status is 77 where the MPI has no persistent collectives. */
+/* A program that knows nothing of stretto and starts persistent collectives, beside persistent messages whose requests
+ * may have had the same handles before. Its exit status is 77 where the MPI has no persistent collectives. */
 #include <mpi.h>
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)

@@ -177,8 +177,8 @@ TEST(Collectives, ReductionHasAsFewChunksAsSlotsHold) {
     c.use(Stores::plain);
     std::vector<float> first(2097152);  // after 8 MiB no call uses new pages
     ASSERT_EQ(c.allreduce(nullptr, first.data(), first.size(), Type::f32, {Op::sum}), Status::ok) << message();
-    // 64 KiB of a slot, and all of its 128 KiB for 2 MiB and more, hold a chunk: the half that its rank adds replaces that
-    // rank's input.
+    // 64 KiB of a slot, and all of its 128 KiB for 2 MiB and more, hold a chunk: the half that its rank adds replaces
+    // that rank's input.
     constexpr struct {
       std::size_t floats;
       std::uint64_t chunks;

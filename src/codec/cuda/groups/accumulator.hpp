@@ -217,7 +217,6 @@ class Accumulator {
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
   }
-  // -1 for zero.
   STRETTO_DEVICE int top() const {
     int high = -1;
     STRETTO_UNROLL

@@ -1,4 +1,4 @@
-// A group's codes in memory. C is i32, or i64 if codes may be wide; `wide`: arithmetic modulo 2^64 instead of 2^32.
+// C is i32, or i64 if codes may be wide; `wide`: modulo 2^64 instead of 2^32.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -23,7 +23,7 @@ template <class T>
 struct alignas(16) Quad {
   T v[4];
 };
-// Explicit 16-byte stores, which the compiler may not make of an assignment.
+// The compiler may not make 16-byte stores of an assignment.
 STRETTO_DEVICE void store_quad(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   *reinterpret_cast<int4*>(p) = make_int4(q.v[0], q.v[1], q.v[2], q.v[3]);
@@ -155,8 +155,8 @@ STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   return is_unsigned && width ? width - 1 : width;
 }
 
-// In place. A lane takes four neighbours of each 128 places, so a block is eight lanes. Four residuals need two codes
-// of another lane.
+// In place. A lane takes four neighbours of each 128 places: a block is eight lanes. Four residuals need two codes of
+// another lane.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;

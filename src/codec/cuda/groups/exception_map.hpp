@@ -1,4 +1,4 @@
-// Exceptions as 32 words, block b's in lane b. Exclusive or with the previous bit finds runs, and restores them.
+// Exceptions are 32 words, block b's in lane b. Exclusive or with the previous bit finds runs, and restores them.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -94,7 +94,7 @@ STRETTO_DEVICE bool known_kind(u32 kind) {
   return kind <= 15 && (!(kind & kQuietNanBit) || (kind & (kUniformBit | kSumsBit)) == kUniformBit);
 }
 
-// False if malformed. `left` words may be read. `scratch`: 32 words.
+// `left` words may be read. `scratch`: 32 words.
 template <class W>
 STRETTO_DEVICE bool parse_map(const u32* p, u32 left, int m, u32* scratch, u32* kind, u32* words,
                               typename W::template Lane<u32>* lanes) {

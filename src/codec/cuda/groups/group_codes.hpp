@@ -1,4 +1,4 @@
-// Codes are computed or loaded four neighbours per lane, by 16 bytes. Planes need every 32nd value in a lane.
+// Codes are four neighbours per lane, by 16 bytes. Planes need every 32nd value in a lane.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -66,7 +66,7 @@ STRETTO_DEVICE void see(C q, Seen<C>* seen) {
   seen->negative = seen->negative || q < 0;
 }
 
-// `redo`: a bit for each half of the group with codes that need a check.
+// `redo`: a bit for each half of the group with codes to check.
 template <class C>
 struct QuickScan {
   typename Unsigned<C>::type bound;
@@ -74,7 +74,7 @@ struct QuickScan {
   u32 redo;
 };
 
-// One fused multiply-add a code; one comparison checks sixteen, or each is judged. The few that need float64 follow one
+// One fused multiply-add a code; one comparison checks sixteen, or each is judged. Those that need float64 follow one
 // by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {

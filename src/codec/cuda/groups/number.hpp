@@ -1,5 +1,4 @@
-// codec/numbers on the device (docs/format.md, sections 4 and 5). The fast path for float32 needs no float64;
-// docs/codec.md proves its codes good.
+// docs/format.md, sections 4 and 5. The fast path for float32 needs no float64; docs/codec.md proves its codes good.
 #pragma once
 
 #include "codec/cuda/layout.hpp"
@@ -93,7 +92,7 @@ STRETTO_DEVICE bool quantise_carefully(T x, const Grid<T>& g, i64* q) {
   return good(x, *q, g);
 }
 
-// False if x is an exception. If |x r| rounded is below 2^21, so is the exact product, and its sum with 3 * 2^22 rounds
+// False: x is an exception. If |x r| rounded is below 2^21, so is the exact product, and its sum with 3 * 2^22 rounds
 // it to an integer.
 STRETTO_DEVICE bool quantise(float x, const Grid<float>& g, i64* q) {
   if (absolute(x * g.r) < 0x1p21f) {
@@ -121,7 +120,7 @@ STRETTO_DEVICE i64 quick_code(double x, double r) {
   return static_cast<i64>(bits_of(fused(x, r, 0x1.8p52)) - bits_of(0x1.8p52));
 }
 
-// Single precision is exact for codes below 2^21: product and residue are each rounded once.
+// Single precision is exact for codes below 2^21.
 STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
   const float y = n * g.w;
   return absolute(n) < 0x1p21f && absolute(fused(-n, g.w, x)) <= g.eps_e && absolute(x - y) <= g.eps_y &&
@@ -131,7 +130,7 @@ STRETTO_DEVICE bool code_is_good(float x, float n, const Grid<float>& g) {
 enum class Judgement { good, exception, unsure };
 STRETTO_DEVICE Judgement judge(float x, const Grid<float>& g) {
   if (code_is_good(x, fused(x, g.r, 0x1.8p23f) - 0x1.8p23f, g)) return Judgement::good;
-  // A product with r that rounds to 2^33 or more is beyond every code.
+  // Products from 2^33 on are beyond every code.
   return g.r < 0x1p127f && !(absolute(x * g.r) < 0x1p33f) ? Judgement::exception : Judgement::unsure;
 }
 STRETTO_DEVICE Judgement judge(double x, const Grid<double>& g) {
@@ -156,8 +155,8 @@ STRETTO_DEVICE double scaled(double v, int k) {
   return v * power(near) * power(far);
 }
 
-// (high 2^64 + low) 2^exponent / n, rounded once to float64. `more`: the true value is greater by a fraction; the
-// leading bit is then set.
+// (high 2^64 + low) 2^exponent / n, rounded once. `more`: the true value is greater by a fraction; the leading bit is
+// then set.
 STRETTO_DEVICE double quotient(u64 high, u64 low, bool more, int exponent, u32 n) {
   if ((high | low) == 0) return 0;
   const auto shift_left = [](u64* h, u64* l, int by) {

@@ -94,8 +94,8 @@ STRETTO_DEVICE auto bytes_of_planes(typename W::template Lane<u32> v) {
       W::lane(), v, W::shuffle_xor(v, 1));
 }
 
-// For a lane's four residuals, signed bytes or numbers: the sum; the sum weighted 4, 3, 2, 1; and codes after a code and
-// a difference. Modulo 2^32.
+// For four residuals, signed bytes or numbers: the sum; the sum weighted 4, 3, 2, 1; codes after a code and a
+// difference. Modulo 2^32.
 STRETTO_DEVICE u32 sum_of(u32 bytes) { return dot_bytes(bytes, 0x01010101, 0); }
 STRETTO_DEVICE u32 ramp_of(u32 bytes) { return dot_bytes(bytes, 0x01020304, 0); }
 template <int kOrder>
@@ -263,8 +263,8 @@ STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
   for (int run = 0; run < kRuns; run += 2) f(run, codes(run), codes(run + 1));
 }
 
-// Calls f(run, codes, next run's codes) for every second run in order, with Lane<Quad<i32>>. kLeast 2 makes less code,
-// for rare cases.
+// Calls f(run, codes, next run's codes) for every second run, with Lane<Quad<i32>>. kLeast 2 makes less code, for rare
+// cases.
 template <int kLeast, class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);

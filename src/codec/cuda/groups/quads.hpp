@@ -1,4 +1,3 @@
-// A whole group, four neighbours per lane, by loads of 16 bytes.
 #pragma once
 
 #include "codec/cuda/groups/sources.hpp"

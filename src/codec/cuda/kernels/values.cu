@@ -19,7 +19,7 @@ int launch_quantise(const Arguments& a) {
 template int launch_quantise<float>(const Arguments&);
 template int launch_quantise<double>(const Arguments&);
 
-// Infinite if no value counts. Returns the number of values left out.
+// Infinite if no value counts. Returns the number left out.
 struct PutRange {
   double* out;
   STRETTO_DEVICE u64 operator()(Control* c) const {

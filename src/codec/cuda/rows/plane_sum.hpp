@@ -1,5 +1,5 @@
 // Fast path for sums of narrow groups in their bit planes, a block per lane. Exceptions must have equal places, and one
-// value in each operand. sum.hpp takes all other groups, also malformed ones. Until its place is known, the sum lies in
+// value in each operand; sum.hpp takes all other groups, also malformed ones. Until its place is known, the sum lies in
 // the warp's memory in its final form.
 #pragma once
 
@@ -43,7 +43,7 @@ STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, 
         W::lane());
 }
 
-// Both ends hold everything except planes: head[j] is word j, tail[j] the j-th from the end.
+// Both ends hold everything but planes: head[j] is word j, tail[j] the j-th from the end.
 template <class W>
 struct Ends {
   const u32* p;
@@ -87,7 +87,7 @@ struct PlaneGroup {
   u32 map_at, map_words;
 };
 
-// True if the map at word `at` equals the other group's, except for the kind of values. Both lie in the first 32 words.
+// The map at word `at` equals the other group's, but for the kind of values. Both lie in the first 32 words.
 template <class W>
 STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, const PlaneGroup<W>& its) {
   const u32 first = its.map_at, n = its.map_words;
@@ -102,7 +102,7 @@ STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, con
       W::lane(), own, other.head));
 }
 
-// False if malformed or outside the fast path. Reuses the map of `other` if it is equal.
+// False if malformed or outside the fast path. Reuses an equal map of `other`.
 template <class W, class T>
 STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
                                const PlaneGroup<W>* its = nullptr) {
@@ -379,7 +379,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   return true;
 }
 
-// The group whose planes end `memory`. False if the fast path does not apply.
+// The planes end `memory`. False if the fast path does not apply.
 template <class W>
 STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
   if (p.most >= kManyPlanes) return false;

@@ -1,4 +1,4 @@
-// Fast path for whole groups of float64 with 32-bit codes and no exceptions. plan_values() takes all others.
+// Fast path for whole groups of float64 with 32-bit codes and no exceptions.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"
@@ -58,7 +58,7 @@ STRETTO_DEVICE bool load_wide_codes(const i64* codes, u32* memory) {
   });
 }
 
-// Writes planes to the end of `memory`, and the plan without its words. False if there is no room.
+// Planes go to the end of `memory`, the plan has no words. False if there is no room.
 template <class W>
 STRETTO_DEVICE bool write_wide_rows(u32* memory, Plan<W>* p) {
   start_plan(kGroup, p);

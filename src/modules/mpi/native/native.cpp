@@ -82,7 +82,7 @@ class MpiBackend final : public Backend {
   struct MpiPending final : Pending {
     explicit MpiPending(const MpiBackend& n) noexcept : backend(n) {}
     ~MpiPending() override {
-      // A collective cannot be cancelled: its memory moves to an object that is never destroyed.
+      // A collective cannot be cancelled: its memory is never destroyed.
       alignas(Staged) std::byte forever[sizeof(Staged)];
       if (request != MPI_REQUEST_NULL) new (forever) Staged(std::move(prepared));
     }

@@ -10,14 +10,13 @@
 
 namespace stretto::modules {
 
-// The receive buffer of an exscan. It means nothing on rank 0 and may be null there, which MPICH refuses.
+// The buffer of an exscan may be null on rank 0, which MPICH refuses.
 inline void* exscan_result(void* given) noexcept {
   static std::byte none;
   return given != nullptr ? given : &none;
 }
 
-// For collectives without counts, other than a mean. Borrows `comm` and `watchdog` (for calls with a limit). Null: it
-// has counts, or no memory.
+// For collectives without counts, other than a mean. Borrows `comm` and `watchdog`. Null: it has counts, or no memory.
 std::unique_ptr<backend::PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog,
                                                   const call::Shape& shape) noexcept;
 

@@ -37,7 +37,7 @@ struct Staged {
   Shape shape;
   void* recv = nullptr;
   Arguments arguments;
-  Vectors vectors;  // of alltoallv: received blocks
+  Vectors vectors;
   Vectors send_vectors;
   std::size_t element = 1;
   void* unstaged = nullptr;

@@ -4,8 +4,7 @@
 
 namespace stretto::modules {
 
-// In bytes, between hosts; 0: no limit, or unknown. Longer messages need a rendezvous: over a TCP connection
-// announcement and data each wait behind earlier data, which nearly doubles an exchange in both directions. Between
+// In bytes, between hosts; 0: no limit, or unknown. Longer messages need a rendezvous (docs/algorithms.md). Between
 // MPI_Init and MPI_Finalize.
 std::size_t mpi_eager_limit() noexcept;
 

@@ -1,4 +1,3 @@
-// Settings that the MPI tells by its tool interface.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +5,7 @@
 
 namespace stretto::modules {
 
-// Integers and booleans. None: the MPI lacks the variable, or has closed its component.
+// Settings by the MPI's tool interface. None: the MPI lacks the variable, or has closed its component.
 struct MpiVariables {
   std::optional<std::uint64_t> pml_ob1_verbose, btl_tcp_eager_limit, mpi_yield_when_idle;
 };
@@ -17,7 +16,7 @@ const MpiVariables& mpi_variables() noexcept;
 // A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
 bool query_mpi_yields() noexcept;
 
-// The carriers of this process ask mpi_yields(), which is false before set_mpi_yields().
+// Sets mpi_yields() of this process's carriers.
 void set_mpi_yields(bool yields) noexcept;
 bool mpi_yields() noexcept;
 
