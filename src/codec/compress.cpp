@@ -104,7 +104,6 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         const std::size_t words_a = source.words(), room = sink.room();
         std::uint8_t* const to = sink.at();
         prefetch_read(ga, 4 * words_a);
-        prefetch_write(to, 4 * words_a);
         std::size_t words = kDeclined;
         if constexpr (std::is_floating_point_v<T>) {
           const auto& k = float_kernels<T>(encoder.kernels);

@@ -110,9 +110,7 @@ STRETTO_INLINE std::uint64_t add_words(Summand& a, std::uint64_t from_a, Summand
   std::uint64_t written = 0;
   for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
     const __m512i ea = next(raise, next_words(a, from_a & 0xff)), eb = next_words(b, from_b & 0xff);
-    const __m512i planes = planes_of_words(plus16<kSign>(ea, eb));
-    _mm512_storeu_si512(p, planes);
-    const std::size_t n = 4 * std::size_t{kUnsigned ? unsigned_width(planes) : signed_width(planes)};
+    const std::size_t n = 4 * std::size_t{write_bits16<kUnsigned>(bits_of_words(plus16<kSign>(ea, eb)), p)};
     written |= n << j;
     p += n;
   }

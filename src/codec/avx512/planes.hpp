@@ -13,7 +13,8 @@ struct PlaneTables {
   // To quadwords, of 32 16-bit words, or of the low or high halves of 2 x 16 32-bit words.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];
-  alignas(64) std::uint8_t planes_below[64];  // one plane later; for two blocks
+  // One plane later, of two blocks and of one.
+  alignas(64) std::uint8_t planes_below[64], planes_below16[64];
   alignas(64) std::uint8_t interleave[64];
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
@@ -29,6 +30,7 @@ struct PlaneTables {
         gather_high(),
         planes(),
         planes_below(),
+        planes_below16(),
         interleave(),
         low16(),
         high16(),
@@ -48,7 +50,10 @@ struct PlaneTables {
     for (int h = 0; h < 2; ++h)
       for (int i = 0; i < 8; ++i)
         for (int j = 0; j < 4; ++j) planes[32 * h + 4 * i + j] = static_cast<std::uint8_t>(32 * h + 8 * j + i);
-    for (int i = 0; i < 64; ++i) planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
+    for (int i = 0; i < 64; ++i) {
+      planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
+      planes_below16[i] = i < 4 ? 0 : planes[i - 4];
+    }
     for (int v = 0; v < 32; ++v) {
       interleave[2 * v] = static_cast<std::uint8_t>(v);
       interleave[2 * v + 1] = static_cast<std::uint8_t>(32 + v);
@@ -104,9 +109,9 @@ STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
 }
 STRETTO_INLINE __m512i lag32(__m512i v, __m512i before) noexcept { return _mm512_alignr_epi32(v, before, 15); }
 
-STRETTO_INLINE __m512i planes_of_words(__m512i e) noexcept {
-  const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
-  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
+// The bits of 32 words by quadwords, which a permutation makes planes.
+STRETTO_INLINE __m512i bits_of_words(__m512i e) noexcept {
+  return transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
 }
 STRETTO_INLINE __m512i low_planes(__m512i e0, __m512i e1) noexcept {
   const __m512i t = transpose(_mm512_permutex2var_epi8(e0, _mm512_load_si512(kTables.gather_low), e1));
@@ -131,6 +136,17 @@ STRETTO_INLINE unsigned signed_width(__m256i planes) noexcept {
 }
 STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
+}
+
+// A block of bits_of_words(). Returns the width. May touch 64 bytes.
+template <bool kUnsigned>
+STRETTO_INLINE unsigned write_bits16(__m512i bits, std::uint8_t* p) noexcept {
+  const __m512i planes = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), bits);
+  _mm512_storeu_si512(p, planes);
+  if constexpr (kUnsigned) return unsigned_width(planes);
+  const __m512i below =
+      _mm512_maskz_permutexvar_epi8(~std::uint64_t{15}, _mm512_load_si512(kTables.planes_below16), bits);
+  return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
 }
 
 // Returns the width. May touch 128 bytes.
@@ -253,6 +269,15 @@ STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
   const auto w = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(r.widths)));
   r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
   return w;
+}
+// The widths of the blocks after the first; the last is 0.
+STRETTO_INLINE __m256i after_first(__m256i w) noexcept {
+  return _mm256_alignr_epi8(_mm256_permute2x128_si256(w, w, 0x81), w, 1);
+}
+// The widths of blocks from -1 to 30, and of block 31: of blocks 0 to 31.
+STRETTO_INLINE __m256i append(__m256i w, unsigned last) noexcept {
+  const __m256i at_end = _mm256_set1_epi8(static_cast<char>(last));
+  return _mm256_alignr_epi8(_mm256_permute2x128_si256(w, at_end, 0x21), w, 1);
 }
 // Complete after four pushes.
 struct WidthWriter {
