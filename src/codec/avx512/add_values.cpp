@@ -87,29 +87,28 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
       missed.write(out, write_head(kPredictor, wrapping_sum(a.base, base), wrapping_sum(a.slope, slope), out));
   Before16 before{_mm512_set1_epi16(static_cast<short>(base)), _mm512_set1_epi16(static_cast<short>(slope))};
   precede(q, base, slope);
-  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
   Summand from = summand(a);
-  const __m256i all_lengths = _mm256_slli_epi16(a.widths, 2);
-  WidthReader lengths{after_first(all_lengths)};
+  WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
   WidthWriter to{_mm256_setzero_si256()};
-  __m512i lost = _mm512_setzero_si512(), bits = lost;
-  __m512i f = next_split_words(from, static_cast<unsigned>(_mm256_extract_epi8(all_lengths, 0)));
+  __m512i lost = _mm512_setzero_si512();
   for (int first = 0; first < kBlocks; first += 8) {
-    std::uint64_t n = next8(lengths), written = 0;
-    for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+    std::uint64_t n = next8(lengths);
+    Bits8 bits;
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
       fetch_share(ahead);
-      const unsigned w = write_bits16<kUnsigned>(bits, p);
-      bits = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(f), &lost));
-      f = next_split_words(from, n & 0xff);
-      written |= std::uint64_t{w} << (8 * j);
-      p += 4 * w;
+      b = next_split_words(from, n & 0xff);
+      n >>= 8;
     }
-    push8(to, written);
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
+      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), &lost));
+      q += 32;
+    }
+    push8(to, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
-  const unsigned last = write_bits16<kUnsigned>(bits, p);
-  p += 4 * last;
   if (_mm512_test_epi32_mask(lost, lost)) return kDeclined;
-  return finish_group(append(to.widths, last), out, p);
+  return finish_group(_mm256_srli_epi16(to.widths, 2), out, p);
 }
 
 // Modulo 2^32; never declines.

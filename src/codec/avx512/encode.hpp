@@ -85,24 +85,20 @@ STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, std::int32_t slope, PrefetchCursor ahead,
                                           std::uint8_t* p, __m256i* widths) noexcept {
-  constexpr bool kUnsigned = kPredictor == Predictor::none_unsigned;
   precede(q, base, slope);
   WidthWriter out{_mm256_setzero_si256()};
-  __m512i bits = _mm512_setzero_si512();
-  for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t written = 0;
-    for (int j = 0; j < 8; ++j, q += 32) {
+  for (int first = 0; first < kBlocks; first += 8) {
+    Bits8 bits;
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
       fetch_share(ahead);
-      const unsigned w = write_bits16<kUnsigned>(bits, p);
-      bits = bits_of_words(differences16<order_of(kPredictor)>(q));
-      written |= std::uint64_t{w} << (8 * j);
-      p += 4 * w;
+      b = bits_of_words(differences16<order_of(kPredictor)>(q));
+      q += 32;
     }
-    push8(out, written);
+    push8(out, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
-  const unsigned last = write_bits16<kUnsigned>(bits, p);
-  *widths = append(out.widths, last);
-  return p + 4 * last;
+  *widths = _mm256_srli_epi16(out.widths, 2);
+  return p;
 }
 template <Predictor kPredictor>
 STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t base, std::int32_t slope,

@@ -138,15 +138,31 @@ STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
 }
 
-// A block of bits_of_words(). Returns the width. May touch 64 bytes.
+// bits_of_words() of eight blocks. A block's planes take long to find, and their place is known after the block before:
+// all blocks are sorted before the first is written.
+struct Bits8 {
+  __m512i of[8];
+};
+// Returns the blocks' lengths, a byte each. May touch 64 bytes behind the last one's start.
 template <bool kUnsigned>
-STRETTO_INLINE unsigned write_bits16(__m512i bits, std::uint8_t* p) noexcept {
-  const __m512i planes = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), bits);
-  _mm512_storeu_si512(p, planes);
-  if constexpr (kUnsigned) return unsigned_width(planes);
-  const __m512i below =
-      _mm512_maskz_permutexvar_epi8(~std::uint64_t{15}, _mm512_load_si512(kTables.planes_below16), bits);
-  return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
+STRETTO_INLINE std::uint64_t write_bits(const Bits8& bits, std::uint8_t*& p) noexcept {
+  std::uint64_t written = 0;
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    const __m512i planes = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), bits.of[j]);
+    _mm512_storeu_si512(p, planes);
+    std::uint32_t differ = 0;
+    if constexpr (kUnsigned)
+      differ = _mm512_test_epi32_mask(planes, planes);
+    else
+      differ = _mm512_cmpneq_epi32_mask(
+          planes,
+          _mm512_maskz_permutexvar_epi8(~std::uint64_t{15}, _mm512_load_si512(kTables.planes_below16), bits.of[j]));
+    const std::size_t n = 4 * std::size_t{32 - _lzcnt_u32(differ)};
+    written |= std::uint64_t{n} << (8 * j);
+    p += n;
+  }
+  return written;
 }
 
 // Returns the width. May touch 128 bytes.
@@ -269,15 +285,6 @@ STRETTO_INLINE std::uint64_t next8(WidthReader& r) noexcept {
   const auto w = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(r.widths)));
   r.widths = _mm256_permute4x64_epi64(r.widths, 0x39);
   return w;
-}
-// The widths of the blocks after the first; the last is 0.
-STRETTO_INLINE __m256i after_first(__m256i w) noexcept {
-  return _mm256_alignr_epi8(_mm256_permute2x128_si256(w, w, 0x81), w, 1);
-}
-// The widths of blocks from -1 to 30, and of block 31: of blocks 0 to 31.
-STRETTO_INLINE __m256i append(__m256i w, unsigned last) noexcept {
-  const __m256i at_end = _mm256_set1_epi8(static_cast<char>(last));
-  return _mm256_alignr_epi8(_mm256_permute2x128_si256(w, at_end, 0x21), w, 1);
 }
 // Complete after four pushes.
 struct WidthWriter {
