@@ -84,7 +84,6 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
     std::uint8_t* const p = sink.at();
     prefetch_read(ga, 4 * wa);
     prefetch_read(gb, 4 * wb);
-    prefetch_write(p, 4 * wa);
     std::size_t words = kDeclined;
     if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
       const std::uint8_t *ra = readable_a.at(ga, wa, source_a.readable_end()),

@@ -104,17 +104,18 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         const std::size_t words_a = source.words(), room = sink.room();
         std::uint8_t* const to = sink.at();
         prefetch_read(ga, 4 * words_a);
-        prefetch_write(to, 4 * words_a);
-        std::size_t words = kDeclined;
+        const bool narrow = m == kGroup && !spec.wide && room >= kKernelRoom;
+        const std::uint8_t* const readable = narrow ? readable_a.at(ga, words_a, source.readable_end()) : nullptr;
+        std::size_t words = kDeclined, n = 0;
         if constexpr (std::is_floating_point_v<T>) {
           const auto& k = float_kernels<T>(encoder.kernels);
-          if (k.add_values && m == kGroup && !spec.wide && room >= kKernelRoom) {
-            if (const std::uint8_t* readable = readable_a.at(ga, words_a, source.readable_end()))
-              words = k.add_values(readable, words_a, v, encoder.grid, to, room, &fast);
-          }
+          if (k.add_values && readable) words = k.add_values(readable, words_a, v, encoder.grid, to, room, &fast);
+        }
+        if (words == kDeclined) n = encoder.encode(v, m, compressed, sizeof compressed, &own);
+        if constexpr (std::is_integral_v<T>) {
+          if (encoder.kernels.add && readable) words = encoder.kernels.add(readable, words_a, compressed, n, false, to);
         }
         if (words == kDeclined) {
-          const std::size_t n = encoder.encode(v, m, compressed, sizeof compressed, &own);
           GroupView va, vb;
           if (!parse_group(compressed, n, m, spec.type, &vb)) {
             r.status = Status::internal;

@@ -145,9 +145,6 @@ class ReadableGroup {
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }
-inline void prefetch_write(const std::uint8_t* p, std::size_t bytes) noexcept {
-  for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i, 1);
-}
 
 // Null, with a message, if unavailable.
 const Kernels* chosen_kernels(const Options& options) noexcept;

@@ -79,12 +79,19 @@ STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand
   asm("" : "+k"(not_first));
   Residuals8<kRaise> raise{_mm512_set1_epi8(static_cast<char>(last->residual)),
                            _mm512_set1_epi8(static_cast<char>(last->difference))};
-  std::uint64_t written = 0;
-  for (int j = 0; j < 64; j += 16, from_a >>= 16, from_b >>= 16) {
+  __m512i bits[4];
+#pragma GCC unroll 4
+  for (__m512i& t : bits) {
     const __m512i ea = next(raise, transpose_reversed(spread_bytes(a, from_a & 0xff, from_a >> 8 & 0xff)));
     const __m512i eb = transpose_reversed(spread_bytes(b, from_b & 0xff, from_b >> 8 & 0xff));
-    const __m512i t = transpose(plus8<kSign>(ea, eb));
-    const __m512i planes = _mm512_permutexvar_epi8(order, t);
+    t = transpose(plus8<kSign>(ea, eb));
+    from_a >>= 16;
+    from_b >>= 16;
+  }
+  std::uint64_t written = 0;
+#pragma GCC unroll 4
+  for (int j = 0; j < 64; j += 16) {
+    const __m512i t = bits[j / 16], planes = _mm512_permutexvar_epi8(order, t);
     std::uint32_t differ = 0;
     if constexpr (kUnsigned)
       differ = _mm512_test_epi32_mask(planes, planes);
@@ -107,18 +114,17 @@ STRETTO_INLINE std::uint64_t add_words(Summand& a, std::uint64_t from_a, Summand
                                        std::uint8_t*& p) noexcept {
   Residuals16<kRaise> raise{_mm512_set1_epi16(static_cast<short>(last->residual)),
                             _mm512_set1_epi16(static_cast<short>(last->difference))};
-  std::uint64_t written = 0;
-  for (int j = 0; j < 64; j += 8, from_a >>= 8, from_b >>= 8) {
+  Bits8 bits;
+#pragma GCC unroll 8
+  for (__m512i& t : bits.of) {
     const __m512i ea = next(raise, next_words(a, from_a & 0xff)), eb = next_words(b, from_b & 0xff);
-    const __m512i planes = planes_of_words(plus16<kSign>(ea, eb));
-    _mm512_storeu_si512(p, planes);
-    const std::size_t n = 4 * std::size_t{kUnsigned ? unsigned_width(planes) : signed_width(planes)};
-    written |= n << j;
-    p += n;
+    t = bits_of_words(plus16<kSign>(ea, eb));
+    from_a >>= 8;
+    from_b >>= 8;
   }
   if constexpr (kRaise >= 1) last->residual = last16(raise.code);
   if constexpr (kRaise == 2) last->difference = last16(raise.difference);
-  return written;
+  return write_bits<kUnsigned>(bits, p);
 }
 
 template <int kRaise, Sign kSign, bool kUnsigned>

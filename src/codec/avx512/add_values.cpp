@@ -92,18 +92,23 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   WidthWriter to{_mm256_setzero_si256()};
   __m512i lost = _mm512_setzero_si512();
   for (int first = 0; first < kBlocks; first += 8) {
-    std::uint64_t n = next8(lengths), written = 0;
-    for (int j = 0; j < 8; ++j, n >>= 8, q += 32) {
+    std::uint64_t n = next8(lengths);
+    Bits8 bits;
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
       fetch_share(ahead);
-      const __m512i f = next_words(from, n & 0xff);
-      const unsigned w = write_block16<kPredictor>(next_sum<order_of(kPredictor), kAt>(before, q, f, &lost), p);
-      written |= std::uint64_t{w} << (8 * j);
-      p += 4 * w;
+      b = next_split_words(from, n & 0xff);
+      n >>= 8;
     }
-    push8(to, written);
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
+      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), &lost));
+      q += 32;
+    }
+    push8(to, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
   if (_mm512_test_epi32_mask(lost, lost)) return kDeclined;
-  return finish_group(to.widths, out, p);
+  return finish_group(_mm256_srli_epi16(to.widths, 2), out, p);
 }
 
 // Modulo 2^32; never declines.

@@ -58,27 +58,19 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// Hardware prefetching ends at the page. Each block prefetches its share of the next values: all lines at once would
-// exceed the outstanding misses.
+// Hardware prefetching ends at the page. Each block prefetches its share of a group's values, two groups ahead and into
+// the second cache: the first one's outstanding misses limit what comes from memory, and stores need them too.
 struct PrefetchCursor {
   const char* at;
   std::size_t share;
 };
 template <class T>
 STRETTO_INLINE PrefetchCursor ahead_of(const T* x) noexcept {
-  return {reinterpret_cast<const char*>(x + kGroup + kGroup / 4), kBlock * sizeof(T)};
+  return {reinterpret_cast<const char*>(x + 2 * kGroup), kBlock * sizeof(T)};
 }
 STRETTO_INLINE void fetch_share(PrefetchCursor& ahead) noexcept {
-  for (std::size_t i = 0; i < ahead.share; i += 64) _mm_prefetch(ahead.at + i, _MM_HINT_T0);
+  for (std::size_t i = 0; i < ahead.share; i += 64) _mm_prefetch(ahead.at + i, _MM_HINT_T1);
   ahead.at += ahead.share;
-}
-STRETTO_INLINE void fetch_room(std::uint8_t* p) noexcept { __builtin_prefetch(p + 1024, 1); }
-
-template <Predictor kPredictor>
-STRETTO_INLINE unsigned write_block16(__m512i e, std::uint8_t* p) noexcept {
-  const __m512i planes = planes_of_words(e);
-  _mm512_storeu_si512(p, planes);
-  return kPredictor == Predictor::none_unsigned ? unsigned_width(planes) : signed_width(planes);
 }
 
 template <Predictor kPredictor, class Code>
@@ -95,18 +87,17 @@ STRETTO_INLINE std::uint8_t* write_planes(std::int16_t* q, std::int32_t base, st
                                           std::uint8_t* p, __m256i* widths) noexcept {
   precede(q, base, slope);
   WidthWriter out{_mm256_setzero_si256()};
-  for (int i = 0; i < kBlocks; i += 8) {
-    std::uint64_t written = 0;
-    for (int j = 0; j < 8; ++j, q += 32) {
+  for (int first = 0; first < kBlocks; first += 8) {
+    Bits8 bits;
+#pragma GCC unroll 8
+    for (__m512i& b : bits.of) {
       fetch_share(ahead);
-      fetch_room(p);
-      const unsigned w = write_block16<kPredictor>(differences16<order_of(kPredictor)>(q), p);
-      written |= std::uint64_t{w} << (8 * j);
-      p += 4 * w;
+      b = bits_of_words(differences16<order_of(kPredictor)>(q));
+      q += 32;
     }
-    push8(out, written);
+    push8(out, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
-  *widths = out.widths;
+  *widths = _mm256_srli_epi16(out.widths, 2);
   return p;
 }
 template <Predictor kPredictor>
@@ -118,7 +109,6 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
     std::uint64_t written = 0;
     for (int j = 0; j < 8; ++j, q += 32) {
       fetch_share(ahead);
-      fetch_room(p);
       const Pair e = next(residuals, Pair{_mm512_load_si512(q), _mm512_load_si512(q + 16)});
       const unsigned w = write_block32<kPredictor == Predictor::none_unsigned>(e.v0, e.v1, p);
       written |= std::uint64_t{w} << (8 * j);

@@ -13,7 +13,8 @@ struct PlaneTables {
   // To quadwords, of 32 16-bit words, or of the low or high halves of 2 x 16 32-bit words.
   alignas(64) std::uint8_t gather16[64], gather_low[64], gather_high[64];
   alignas(64) std::uint8_t planes[64];
-  alignas(64) std::uint8_t planes_below[64];  // one plane later; for two blocks
+  // One plane later, of two blocks and of one.
+  alignas(64) std::uint8_t planes_below[64], planes_below16[64];
   alignas(64) std::uint8_t interleave[64];
   alignas(64) std::uint8_t low16[64], high16[64];  // two such registers (bits 0-15, 16-31): to words of 32 bits
   // Plane words of width w to reversed quadwords. Absent planes repeat the last plane, the sign.
@@ -29,6 +30,7 @@ struct PlaneTables {
         gather_high(),
         planes(),
         planes_below(),
+        planes_below16(),
         interleave(),
         low16(),
         high16(),
@@ -48,7 +50,10 @@ struct PlaneTables {
     for (int h = 0; h < 2; ++h)
       for (int i = 0; i < 8; ++i)
         for (int j = 0; j < 4; ++j) planes[32 * h + 4 * i + j] = static_cast<std::uint8_t>(32 * h + 8 * j + i);
-    for (int i = 0; i < 64; ++i) planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
+    for (int i = 0; i < 64; ++i) {
+      planes_below[i] = i % 32 < 4 ? 0 : planes[i - 4];
+      planes_below16[i] = i < 4 ? 0 : planes[i - 4];
+    }
     for (int v = 0; v < 32; ++v) {
       interleave[2 * v] = static_cast<std::uint8_t>(v);
       interleave[2 * v + 1] = static_cast<std::uint8_t>(32 + v);
@@ -104,9 +109,9 @@ STRETTO_INLINE __m512i lag16(__m512i v, __m512i before) noexcept {
 }
 STRETTO_INLINE __m512i lag32(__m512i v, __m512i before) noexcept { return _mm512_alignr_epi32(v, before, 15); }
 
-STRETTO_INLINE __m512i planes_of_words(__m512i e) noexcept {
-  const __m512i t = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
-  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
+// The bits of 32 words by quadwords, which a permutation makes planes.
+STRETTO_INLINE __m512i bits_of_words(__m512i e) noexcept {
+  return transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.gather16), e));
 }
 STRETTO_INLINE __m512i low_planes(__m512i e0, __m512i e1) noexcept {
   const __m512i t = transpose(_mm512_permutex2var_epi8(e0, _mm512_load_si512(kTables.gather_low), e1));
@@ -131,6 +136,33 @@ STRETTO_INLINE unsigned signed_width(__m256i planes) noexcept {
 }
 STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
+}
+
+// bits_of_words() of eight blocks. A block's planes take long to find, and their place is known after the block before:
+// all blocks are sorted before the first is written.
+struct Bits8 {
+  __m512i of[8];
+};
+// Returns the blocks' lengths, a byte each. May touch 64 bytes behind the last one's start.
+template <bool kUnsigned>
+STRETTO_INLINE std::uint64_t write_bits(const Bits8& bits, std::uint8_t*& p) noexcept {
+  std::uint64_t written = 0;
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) {
+    const __m512i planes = _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), bits.of[j]);
+    _mm512_storeu_si512(p, planes);
+    std::uint32_t differ = 0;
+    if constexpr (kUnsigned)
+      differ = _mm512_test_epi32_mask(planes, planes);
+    else
+      differ = _mm512_cmpneq_epi32_mask(
+          planes,
+          _mm512_maskz_permutexvar_epi8(~std::uint64_t{15}, _mm512_load_si512(kTables.planes_below16), bits.of[j]));
+    const std::size_t n = 4 * std::size_t{32 - _lzcnt_u32(differ)};
+    written |= std::uint64_t{n} << (8 * j);
+    p += n;
+  }
+  return written;
 }
 
 // Returns the width. May touch 128 bytes.

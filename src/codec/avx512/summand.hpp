@@ -63,12 +63,16 @@ STRETTO_INLINE __m512i spread_bytes(Summand& s, std::size_t n0, std::size_t n1) 
   s.planes += n0 + n1;
   return _mm512_permutexvar_epi8(halves(load32(s.low + 8 * n0), load32(s.high + 8 * n1)), planes);
 }
-STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept {
+// The words of a block: their lower bytes, then the upper ones.
+STRETTO_INLINE __m512i next_split_words(Summand& s, std::size_t n) noexcept {
   const __m512i planes = _mm512_and_si512(_mm512_loadu_si512(s.planes), _mm512_load_si512(kSummandTables.keep_words));
-  const __m512i bytes = transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));
   s.planes += n;
-  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), bytes);
+  return transpose(_mm512_permutexvar_epi8(_mm512_load_si512(s.words + 16 * n), planes));
 }
+STRETTO_INLINE __m512i joined(__m512i split) noexcept {
+  return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.interleave), split);
+}
+STRETTO_INLINE __m512i next_words(Summand& s, std::size_t n) noexcept { return joined(next_split_words(s, n)); }
 STRETTO_INLINE Pair next_pair(Summand& s, std::size_t n) noexcept {
   const auto w = static_cast<unsigned>(n / 4);
   const Pair e = s.is_unsigned ? read_pair<true>(s.planes, w) : read_pair<false>(s.planes, w);
