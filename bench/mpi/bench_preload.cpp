@@ -1,7 +1,8 @@
 // Collectives of a program under the profiling library (bench/run_preload.py), against the MPI's own by their PMPI
 // names: the overhead on a short call, and the gain on a long one. The two alternate, with buffers rewritten before
 // each; a second entry of the MPI's own shows the resolution. Besides single collectives, patterns of programs: rows
-// and columns of a grid, communicators that live for ten or a hundred calls, and calls of different shapes.
+// and columns of a grid, BLACS's types and operations, communicators that live for ten or a hundred calls, and calls of
+// different shapes.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <vector>
@@ -62,6 +63,28 @@ void alternating(double* x, double* y, int n, bool own) {
   (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD);
 }
 
+// As BLACS does: a type for each broadcast, and an operation for each largest magnitude.
+void column(double* x, double*, int n, bool own) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(1, n, n, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  (own ? PMPI_Bcast : MPI_Bcast)(x, 1, type, 0, MPI_COMM_WORLD);
+  MPI_Type_free(&type);
+}
+
+void add(void* in, void* sum, int* n, MPI_Datatype*) {
+  for (int i = 0; i < *n; ++i) static_cast<double*>(sum)[i] += static_cast<double*>(in)[i];
+}
+
+void own_operation(double* x, double* y, int n, bool own) {
+  static const MPI_Op op = [] {
+    MPI_Op made = MPI_OP_NULL;
+    MPI_Op_create(add, 1, &made);
+    return made;
+  }();
+  (own ? PMPI_Allreduce : MPI_Allreduce)(x, y, n, MPI_DOUBLE, op, MPI_COMM_WORLD);
+}
+
 void barrier(double*, double*, int, bool own) { (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD); }
 
 // Seconds of one call: the slowest rank's mean over `batch` calls.
@@ -115,6 +138,8 @@ int run(int argc, char** argv, int rank) {
     for (const std::size_t bytes : {8u, 1024u, 65536u, 1u << 20, 16u << 20})
       if (bytes <= largest) rows.push_back(measure(c, bytes, repeats, ranks));
   for (const std::size_t bytes : {8u, 1024u, 65536u}) rows.push_back(measure({"grid", grid}, bytes, repeats, ranks));
+  for (const Case& c : {Case{"column", column}, Case{"own_operation", own_operation}})
+    for (const std::size_t bytes : {8u, 256u}) rows.push_back(measure(c, bytes, repeats, ranks));
   // 10 calls, all served by the MPI; and 100, among which the library makes its own communicator.
   rows.push_back(measure({"short_lived", short_lived<10>}, 8, repeats, ranks));
   rows.push_back(measure({"short_lived_100", short_lived<100>}, 8, repeats, ranks));

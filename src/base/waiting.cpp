@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "base/peers.hpp"
 
@@ -27,6 +28,7 @@ constexpr double between_yields = 10e-3;
 
 // Linux's slices take 0.7 ms or more.
 constexpr double long_slice = 0.4e-3;
+constexpr unsigned few = 16;            // brief yields before a long one that is a sign
 constexpr double together = 20e-3;      // two signs within this time count
 constexpr double least_wanted = 50e-3;  // the core is wanted this long after two signs,
 constexpr double most_wanted = 1;       // at most this long after many,
@@ -40,8 +42,17 @@ struct CoreDemand {
   double until = 0;
   double last = least_wanted;
   double looked = 0, ran = 0;  // the latest long look, and the thread's processor time then
+  unsigned brief = 0;          // yields since the latest long one
   SchedulerSample sample;
   PeersWatch peers;
+
+  // A program of the thread's own scheduling group (session, cgroup) gets the core by every few yields. One of another
+  // group gets its share whatever this thread yields, and a sleep would only add its own cost.
+  bool gave_way(double yield) noexcept {
+    if (yield > long_slice) return std::exchange(brief, 0) < few;
+    ++brief;
+    return false;
+  }
 
   // Between two long looks the thread had its core for less than half of the time; in the rest the MPI was at work.
   bool was_away(double now) noexcept {
@@ -161,7 +172,7 @@ void Waiting::give_away(double now) noexcept {
   yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;
   const double back = clock();
-  if (back - now > long_slice) demand.note(back);
+  if (demand.gave_way(back - now)) demand.note(back);
 }
 
 double Waiting::next(double now) noexcept {
@@ -174,7 +185,7 @@ double Waiting::next(double now) noexcept {
   if (mode == WaitMode::sleep || (mode == WaitMode::automatic && gives_way))
     return is_woken ? longest_ : std::clamp(waited * share, shortest, longest_);
   if (check_yields_) {
-    if (now - yielded_ > long_slice && demand.was_away(now)) demand.note(now);
+    if (demand.gave_way(now - yielded_) && demand.was_away(now)) demand.note(now);
     yielded_ = now;
   } else if (shares_ || now - yielded_ >= between_yields)
     give_away(now);

@@ -117,6 +117,30 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
   EXPECT_GT(hits, 0) << calls << " calls";  // not all: some may fall on one line by chance
 }
 
+// Types that are made and freed for each call, and lie apart in memory: a line for each root and number of bytes.
+TEST_F(PreparedCalls, AreShortBroadcastsOfDerivedTypes) {
+  constexpr int parts = 5, stride = 3;
+  for (int k = 0; k < 2 * few; ++k)
+    for (const int root : {0, c.size - 1})
+      for (const int length : {1, 2, 60}) {
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        PMPI_Type_vector(parts, length, stride * length, MPI_INT, &type);
+        PMPI_Type_commit(&type);
+        const auto at = [&](int part, int i) { return static_cast<std::size_t>(part * stride * length + i); };
+        for (std::size_t i = 0; i < 1000; ++i) out[i] = c.rank == root ? k * 1000 + static_cast<int>(i) : -1;
+        const bool kept = perform(call(Function::bcast, 1, type, MPI_OP_NULL, root));
+        PMPI_Type_free(&type);
+        EXPECT_EQ(kept, k > 0 && parts * length * 4 <= longest_packed) << "call " << k << ", length " << length;
+        for (int part = 0; part < parts; ++part) {
+          EXPECT_EQ(out[at(part, 0)], k * 1000 + static_cast<int>(at(part, 0)));
+          EXPECT_EQ(out[at(part, length - 1)], k * 1000 + static_cast<int>(at(part, length - 1)));
+          if (c.rank != root && part + 1 < parts) {
+            EXPECT_EQ(out[at(part, length)], -1);
+          }
+        }
+      }
+}
+
 TEST_F(PreparedCalls, HaveNoCountsByRank) {
   const std::vector<int> counts(static_cast<std::size_t>(c.size), 8);
   WrappedCall scattered = call(Function::reduce_scatter, 8);

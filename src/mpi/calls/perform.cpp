@@ -49,8 +49,8 @@ class Account {
     if (statistics_) begun_ = Clock::now();
   }
   bool wanted() const noexcept { return statistics_ != nullptr; }
-  void passed_on(const Decision& d, const std::string& why) {
-    if (statistics_) note({name_of(call_), "MPI", d.by_rule ? rule_of(d) : why}, d, {}, Server::mpi);
+  void passed_on(const Decision& d, std::string_view why) {
+    if (statistics_) note({name_of(call_), "MPI", d.by_rule ? rule_of(d) : std::string(why)}, d, {}, Server::mpi);
   }
   void served(const Decision& d, const stretto_report& r) {
     if (!statistics_) return;
@@ -147,7 +147,10 @@ int perform(const WrappedCall& call, Native native) noexcept {
   Runtime* r = runtime();
   if (!r) return native();
   Communicator* const c = find_communicator(call.comm);
-  if (alone(c) && !r->settings.report) return native();
+  if (!r->settings.report) {
+    if (alone(c)) return native();
+    if (never_served(call)) return run(call, c, r->settings, native);
+  }
   try {
     if (int code = MPI_SUCCESS; repeat(r->settings, call, c, native, &code)) return code;
     return dispatch(*r, call, c, native);

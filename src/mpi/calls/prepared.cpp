@@ -1,10 +1,13 @@
 #include "mpi/calls/prepared.hpp"
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 
 #include "api/communicator.hpp"
 #include "call/enums.hpp"
 #include "mpi/calls/buffers.hpp"
+#include "mpi/calls/types.hpp"
 #include "mpi/process/communicators.hpp"
 
 namespace stretto::mpi {
@@ -24,12 +27,48 @@ namespace stretto::mpi {
   return true;
 }
 
+bool packed_key_of(const WrappedCall& call, api::PreparedKey* key) noexcept {
+  const bool derived = call.operation == Function::bcast && call.form == Form::blocking &&
+                       static_cast<std::uint64_t>(call.recvcount) <= longest_packed && !element_of(call.recvtype);
+  const std::int64_t bytes = derived ? call.recvcount * bytes_of(call.recvtype) : 0;
+  if (bytes <= 0 || bytes > longest_packed) return false;
+  key->words = {api::PreparedKey::of_program | std::uint64_t{1} << 4 | static_cast<std::uint64_t>(call.operation) << 8 |
+                    static_cast<std::uint64_t>(call.root) << 32,
+                static_cast<std::uint64_t>(bytes)};
+  return true;
+}
+
+namespace {
+
+[[gnu::noinline]] bool again_packed(const WrappedCall& call, const Communicator& c, double timeout,
+                                    stretto_status* status) noexcept {
+  api::PreparedKey key;
+  const api::PreparedCalls::Line* const line = packed_key_of(call, &key) ? c.comm->prepared.find(key) : nullptr;
+  if (!line) return false;
+  std::array<std::byte, longest_packed> packed;
+  const int count = static_cast<int>(call.recvcount), bytes = static_cast<int>(key.words[1]);
+  const bool root = c.rank == call.root;
+  int position = 0;
+  if (root &&
+      (PMPI_Pack(call.recvbuf, count, call.recvtype, packed.data(), bytes, &position, call.comm) != MPI_SUCCESS ||
+       position != bytes))
+    return false;  // serve() tells why
+  const Buffers at = root ? Buffers{packed.data(), nullptr} : Buffers{nullptr, packed.data()};
+  *status = call::to_c(line->run(*c.comm, at.send, at.recv, timeout));
+  if (*status == STRETTO_OK && !root &&
+      PMPI_Unpack(packed.data(), bytes, &position, call.recvbuf, count, call.recvtype, call.comm) != MPI_SUCCESS)
+    *status = call::to_c(fail(Status::mpi_error, "a datatype of {} bytes cannot be unpacked", bytes));
+  return true;
+}
+
+}  // namespace
+
 [[gnu::hot]] bool again(const WrappedCall& call, const Communicator& c, double timeout,
                         stretto_status* status) noexcept {
   api::PreparedKey key;
   if (!c.comm || !c.comm->is_free() || !key_of(call, &key)) return false;  // else drivers may drop the lines
   const api::PreparedCalls::Line* const line = c.comm->prepared.find(key);
-  if (!line) return false;
+  if (!line) return again_packed(call, c, timeout, status);
   const Buffers at = buffers_of(call, c, line->extent);
   if (line->buffers != api::buffers_kind(at.send, at.recv)) return false;
   *status = call::to_c(line->run(*c.comm, at.send, at.recv, timeout));

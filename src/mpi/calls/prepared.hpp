@@ -14,6 +14,11 @@ struct Communicator;
 // by rank, or that do not block, are not kept.
 bool key_of(const WrappedCall& call, api::PreparedKey* key) noexcept;
 
+// A broadcast of a derived type, by root and bytes: BLACS makes a type for each of its calls, and frees it. False: no
+// such call, or a longer one.
+inline constexpr std::int64_t longest_packed = 1024;
+bool packed_key_of(const WrappedCall& call, api::PreparedKey* key) noexcept;
+
 // True: an equal call was kept; *status is its result.
 bool again(const WrappedCall& call, const Communicator& c, double timeout, stretto_status* status) noexcept;
 

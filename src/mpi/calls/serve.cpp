@@ -122,11 +122,12 @@ stretto_call record_of(const WrappedCall& call, const Communicator& c, const Sha
   return record;
 }
 
-// Only calls without copies: their buffers are the program's, with dense elements.
+// Calls without copies, whose buffers are the program's with dense elements, and short ones that are packed.
 bool can_keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed,
               api::PreparedName* as) noexcept {
   as->extent = static_cast<std::uint16_t>(passed.extent);
-  return as->extent == passed.extent && buffers_of(call, c, passed.extent) == passed.buffers && key_of(call, &as->key);
+  if (as->extent != passed.extent) return false;
+  return buffers_of(call, c, passed.extent) == passed.buffers ? key_of(call, &as->key) : packed_key_of(call, &as->key);
 }
 
 // Before the C interface sees the call; a failure gives up the communicator.

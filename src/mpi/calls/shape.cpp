@@ -110,6 +110,34 @@ std::optional<schedule::Collective> collective_of(Function f) noexcept {
   return all_collectives[static_cast<std::size_t>(f)];
 }
 
+bool never_served(const WrappedCall& call) noexcept {
+  switch (call.operation) {
+    case Function::allreduce:
+    case Function::exscan:
+    case Function::scan:
+    case Function::reduce:
+    case Function::reduce_scatter:
+    case Function::reduce_scatter_block: return !has_counterpart(call.op);
+    case Function::gatherv:
+    case Function::scatterv:
+    case Function::alltoallv:
+    case Function::alltoallw:
+    case Function::neighbor_allgather:
+    case Function::neighbor_allgatherv:
+    case Function::neighbor_alltoall:
+    case Function::neighbor_alltoallv:
+    case Function::neighbor_alltoallw: return true;
+    case Function::barrier:
+    case Function::bcast:
+    case Function::allgather:
+    case Function::allgatherv:
+    case Function::alltoall:
+    case Function::gather:
+    case Function::scatter: break;
+  }
+  return false;
+}
+
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept {
   if (c.inter) return "an intercommunicator";
   const char* reason = of_operation(call, c, shape);  // first: reports count passed-on bytes, too

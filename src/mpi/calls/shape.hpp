@@ -22,6 +22,9 @@ struct Shape {
 
 std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
+// shape_of() has a reason in every communicator: found at once, for programs with many such calls.
+bool never_served(const WrappedCall& call) noexcept;
+
 // The reason why the MPI gets the call, or null.
 const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shape) noexcept;
 

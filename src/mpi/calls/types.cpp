@@ -135,6 +135,8 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }
 
+bool has_counterpart(MPI_Op op) noexcept { return operation_of(op) != STRETTO_USER; }
+
 bool is_dense(MPI_Datatype type) noexcept {
   if (element_of(type)) return true;
   int integers = 0, addresses = 0, types = 0, combiner = 0;

@@ -15,7 +15,7 @@ namespace stretto::node {
 
 class Bell {
  public:
-  // Before the process' first ring().
+  // Before the process' first ring(). May wait for the kernel, unless it was called at the library's start (bell.cpp).
   static void prepare() noexcept;
 
   // By the bell's own rank alone, after the store.
