@@ -119,10 +119,10 @@ STRETTO_API stretto_status stretto_add_codes_on_stream(stretto_type type, const 
                                                        const void* codes, const void* values, size_t count, void* out,
                                                        size_t capacity, const stretto_cuda_call* call);
 
-/* The groups of a stream in the other coding: a dense stream of a fixed one (`coding` STRETTO_CODING_DENSE, workspace of
- * STRETTO_CUDA_TO_DENSE), or a fixed stream of a dense one (STRETTO_CODING_FIXED, STRETTO_CUDA_TO_FIXED). The bytes are
- * those of stretto_stream_slice of all values with STRETTO_DENSE or STRETTO_FIXED. Values and sums stay the same. All
- * other functions here take fixed streams alone.
+/* The groups of a stream in the other coding: a dense stream of a fixed one (`coding` STRETTO_CODING_DENSE, workspace
+ * of STRETTO_CUDA_TO_DENSE), or a fixed stream of a dense one (STRETTO_CODING_FIXED, STRETTO_CUDA_TO_FIXED). The bytes
+ * are those of stretto_stream_slice of all values with STRETTO_DENSE or STRETTO_FIXED. Values and sums stay the same.
+ * All other functions here take fixed streams alone.
  *  - In the result: UNSUPPORTED if the stream has the coding that is asked for, INCOMPATIBLE if it has another type or
  *    count.
  *  - A dense stream takes no more bytes than the fixed one; for a fixed stream stretto_combine_bound() suffices.

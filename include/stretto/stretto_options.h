@@ -103,8 +103,8 @@ typedef struct stretto_options {
    *  - STRETTO_UNSUPPORTED: RECOMPRESS, CPRP2P, MIXED and BFLOAT16; "native", "node" and schedules that group ranks;
    *    reductions with reproducible; stretto_allreduce_multi; memory of a device. */
   size_t raw_below;
-  /* Coding of streams in messages. AUTO: the one that the model expects to be faster, fixed where a rank has memory of a
-   * device. Streams in a host's shared memory are fixed. No result depends on the coding. */
+  /* Coding of streams in messages. AUTO: the one that the model expects to be faster, fixed where a rank has memory of
+   * a device. Streams in a host's shared memory are fixed. No result depends on the coding. */
   stretto_coding coding;
   /* NULL, or no parts: `bound` holds for the whole vector. Otherwise `part_count` parts of it, one after another, each
    * with an absolute bound of its own; copied. All parts travel in one call. bound_kind is ABSOLUTE, and `bound` the

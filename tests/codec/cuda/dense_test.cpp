@@ -1,5 +1,5 @@
-// Kernels that turn fixed streams into dense ones and back, on emulated warps: the host's bytes, in any order of blocks,
-// and the host's verdict on damaged streams.
+// Kernels that turn fixed streams into dense ones and back, on emulated warps: the host's bytes, in any order of
+// blocks, and the host's verdict on damaged streams.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

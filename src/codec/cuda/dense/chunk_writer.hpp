@@ -1,5 +1,5 @@
-// Streams of one coding to the other, chunk by chunk, in one pass: a block of warps measures a chunk, finds its place by
-// look-back, and writes it. A block with more members than those of tile.hpp:
+// Streams of one coding to the other, chunk by chunk, in one pass: a block of warps measures a chunk, finds its place
+// by look-back, and writes it. A block with more members than those of tile.hpp:
 //   chunk(): a ChunkShared; room(): a ChunkRoom; scratch(w): 32 words
 #pragma once
 
