@@ -1,5 +1,5 @@
 // Litmus tests of the order that the node's lines and bells need of memory: what a processor or compiler may exchange
-// would show as one of the outcomes that these forbid. An emulator has the order of the machine below it.
+// would show as one of the outcomes that these forbid. An emulator may order more strictly.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
