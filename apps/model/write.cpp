@@ -63,7 +63,8 @@ std::string label(const model::Candidate& c, schedule::Collective collective) {
 std::string messages_text(const Json& r) {
   const std::string carrier = r["carrier"], of = r["messages"];
   std::string text = carrier == "mpi" ? "" : ", over " + carrier;
-  if (of != r["machine"]) text += fmt::format(", messages of {}: nobody measured them over {}", of, carrier);
+  if (of != r["machine"].get<std::string>())
+    text += fmt::format(", messages of {}: nobody measured them over {}", of, carrier);
   return text;
 }
 

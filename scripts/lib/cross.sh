@@ -25,17 +25,25 @@ has_sysroot() {
 unpack_packages() {
   local directory=$1 packages=$2 state=$1/apt log="$ROOT/build/setup/sysroot.log" archive
   shift 2
-  say "packages of arm64 in ${directory#"$ROOT/"}"
+  say "packages in ${directory#"$ROOT/"}"
   mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
   : >"$state/status"
   local options=(-q -o "Dir::State::status=$state/status" -o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state/cache" -o Debug::NoLocking=1
     -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o "APT::Sandbox::User=$(id -un)" "$@")
   { apt-get "${options[@]}" update && apt-get "${options[@]}" install -y --download-only --no-install-recommends $packages; } >"$log" 2>&1 || {
     tail -n 15 "$log" >&2
-    die "the archives that apt knows have no $packages for arm64 (Debian's have)"
+    die "the archives that apt knows have no $packages (Debian's have)"
   }
   for archive in "$state"/cache/archives/*.deb; do dpkg-deb -x "$archive" "$directory"; done
   rm -rf "$state"
+}
+
+# trixie_sources DIRECTORY: its sources.list names Debian 13, on the mirror that apt uses, or DEB_MIRROR.
+trixie_sources() {
+  local site
+  site=${DEB_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -m 1 '/debian/*$')} ||
+    die "the archives of /etc/apt are not Debian's: DEB_MIRROR=URL says where a mirror of Debian 13 is"
+  echo "deb $site trixie main" >"$1/sources.list"
 }
 
 # make_sysroot LEVEL
@@ -55,13 +63,11 @@ make_sysroot() {
 
 # A Python of that machine in $emulated_python, whose command `python` runs it under qemu-user; and its headers in the system root.
 make_emulated_python() {
-  local root=$emulated_python site include
-  site=${DEB_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -m 1 '/debian/*$')} ||
-    die "the archives of /etc/apt are not Debian's: DEB_MIRROR=URL says where a mirror of Debian 13 is"
+  local root=$emulated_python include
   rm -rf "$root"
   mkdir -p "$root/usr/lib"
   ln -s usr/lib "$root/lib"
-  echo "deb $site trixie main" >"$root/sources.list"
+  trixie_sources "$root"
   unpack_packages "$root" "$python_packages" -o "Dir::Etc::SourceList=$root/sources.list" -o Dir::Etc::SourceParts=/dev/null
   printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s/usr/bin/python3" "$@"\n' "$root" "$root" >"$root/python"
   chmod +x "$root/python"

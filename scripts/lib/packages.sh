@@ -51,8 +51,10 @@ missing_packages() {
     library_headers "$1" | cut -d' ' -f1
   fi
   python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
-  # The headers of Python are for tests of its extension, which a build without them leaves out.
-  [ "$1" != test ] || python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || echo python3-dev
+  # The headers of Python are for tests of its extension, which a build without them leaves out, and for a wheel of this machine.
+  case $1,$ARCH in
+    test,* | wheel,) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || echo python3-dev ;;
+  esac
   if [ "$1" = test ] && [ -z "$(find_fuzzing_clang)" ]; then
     echo clang
     clang_runtime_package

@@ -60,7 +60,9 @@ class Test(unittest.TestCase):
             (root / "build" / "setup" / (f"none.build.{arch}" if arch else f"{mpi}.test")).write_text(f"MPI_FLAVOUR={flavour}\n")
             for part in ("release", "asan"):
                 (root / "build" / f"{part}-{flavour}").mkdir()
-            (root / "build" / "tsan-none").mkdir()
+            (root / "build" / "setup" / "none.build.aarch64").write_text("MPI_FLAVOUR=none\n")
+            for build in ("tsan-none", "release-aarch64"):
+                (root / "build" / build).mkdir()
             result = 77 if skips else 0 if passes else 1
             said = "100% tests passed, 0 tests failed out of 7" if passes else "86% tests passed, 1 tests failed out of 7"
             for name, words in (("scripts/setup", "exit 0"), ("scripts/build", f"exit {0 if builds else 1}"), *((f"scripts/tests/test_{part}", f"exit {result}") for part in ("install", "wheel", "torch", "site", "recipes", "deb", "first_hour", "twice")),
@@ -105,7 +107,7 @@ class Test(unittest.TestCase):
         status, text = self.run_test(passes=True, parts="all", mpi="none")
         self.assertEqual(status, 0, text)
         ran = re.findall(r"^([\w-]+)(?:, none)?: (?:100% tests )?passed", text, re.MULTILINE)
-        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "install", "wheel", "wheel-aarch64", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
+        self.assertEqual(ran, ["release", "long", "wide", "torch", "torch-next", "install", "wheel", "aarch64", "wheel-aarch64", "twice", "site", "recipes", "deb", "first-hour-long", "asan", "asan-long", "corpora", "fuzz", "tsan",
                                "tsan-long"])
 
     @unittest.skipIf(platform.machine() == "aarch64", "this is no other machine")
