@@ -24,7 +24,8 @@ int fstatat(int directory, const char* restrict path, struct stat* restrict resu
   return (int)syscall(SYS_newfstatat, directory, path, result, flags);
 }
 
-/* Since 2.30. An older glibc waits by the condition's own clock, the real time: where that was set forward, it woke early. */
+/* Since 2.30. An older glibc waits by the condition's own clock, the real time: where that was set forward, it woke
+ * early. */
 static int (*clockwait_here)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 static void find_clockwait(void) { *(void**)&clockwait_here = dlsym(RTLD_DEFAULT, "pthread_cond_clockwait"); }
 
@@ -45,3 +46,14 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   clock_gettime(clock, &now);
   return now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec) ? ETIMEDOUT : 0;
 }
+
+/* Since 2.38, by which its headers replace the functions of the same names without the prefix; they also take binary
+ * numbers (0b101), which nothing here reads. The labels reach these functions past the headers. */
+#define NUMBER_FROM_TEXT(type, name)                            \
+  type plain_##name(const char*, char**, int) __asm__(#name);   \
+  type __isoc23_##name(const char* text, char** end, int base); \
+  type __isoc23_##name(const char* text, char** end, int base) { return plain_##name(text, end, base); }
+NUMBER_FROM_TEXT(long, strtol)
+NUMBER_FROM_TEXT(unsigned long, strtoul)
+NUMBER_FROM_TEXT(long long, strtoll)
+NUMBER_FROM_TEXT(unsigned long long, strtoull)
