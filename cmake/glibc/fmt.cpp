@@ -1,5 +1,5 @@
-// fmt's functions for an archive of ours: systems have them as a shared library alone. Templates of which fmt's headers say that
-// its library has them are those that our sources use.
+// fmt's functions for an archive of ours: systems have them as a shared library alone. Templates of which fmt's headers
+// say that its library has them are those that our sources use.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

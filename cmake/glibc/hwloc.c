@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* It is compiled for programs, in whose own memory the linker places copies of libc's data. A shared library has no such copies but these, by which
- * StrettoDependencies.cmake replaces the names. */
+/* It is compiled for programs, in whose own memory the linker places copies of libc's data. A shared library has no
+ * such copies but these, by which StrettoDependencies.cmake replaces the names. */
 FILE *stretto_stderr, *stretto_stdout;
 char* stretto_program_invocation_name;
 

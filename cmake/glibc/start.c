@@ -1,4 +1,5 @@
-/* Until glibc 2.33 a program gave __libc_start_main a function that calls its constructors. The crt1.o of later ones gives none: the linker's
+/* Until glibc 2.33 a program gave __libc_start_main a function that calls its constructors. The crt1.o of later ones
+ * gives none: the linker's
  * --wrap leads its call here. */
 typedef void initializer(int, char**, char**);
 extern initializer *__init_array_start[], *__init_array_end[];

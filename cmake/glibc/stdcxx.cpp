@@ -1,5 +1,5 @@
-// What libstdc++ of GCC 8 has not, where members of its newer static library would bring a second copy of its state with them: that of the
-// exceptions' handlers, and the categories of errors, which are compared by address.
+// What libstdc++ of GCC 8 has not, where members of its newer static library would bring a second copy of its state
+// with them: that of the exceptions' handlers, and the categories of errors, which are compared by address.
 #include <new>
 
 namespace std {

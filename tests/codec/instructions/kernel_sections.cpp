@@ -1,5 +1,6 @@
-// codec_kernel_sections TARGET: each portable kernel on one group, in sections whose instructions count_instructions.py counts
-// in an emulator's trace. Prints the sections' names in order; status 77: the processor lacks the instruction set.
+// codec_kernel_sections TARGET: each portable kernel on one group, in sections whose instructions count_instructions.py
+// counts in an emulator's trace. Prints the sections' names in order; status 77: the processor lacks the instruction
+// set.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -109,8 +109,8 @@ class Start {
   alignas(64) std::atomic<std::uint64_t> arrived_{0};
 };
 
-// One thread stores its number, then looks whether the bell is armed; the other arms the bell, then looks at the number.
-// Were both to see the old state, the sleeper would miss its wake-up.
+// One thread stores its number, then looks whether the bell is armed; the other arms the bell, then looks at the
+// number. Were both to see the old state, the sleeper would miss its wake-up.
 TEST(Litmus, StoreBuffer) {
   constexpr int query = 0, global_expedited = 1 << 1;
   const long commands = syscall(SYS_membarrier, query, 0, 0);
