@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ struct CoreDemand {
   double sign = 0;
   double until = 0;
   double last = least_wanted;
-  double looked = 0, ran = 0;  // the latest long look, and the thread's processor time then
+  double looked = 0, ran = 0;  // the latest long yield that was a sign, and the thread's processor time then
   unsigned brief = 0;          // yields since the latest long one
   SchedulerSample sample;
   PeersWatch peers;
@@ -49,7 +50,7 @@ struct CoreDemand {
   // A program of the thread's own scheduling group (session, cgroup) gets the core by every few yields. One of another
   // group gets its share whatever this thread yields, and a sleep would only add its own cost.
   bool gave_way(double yield) noexcept {
-    if (yield > long_slice) return std::exchange(brief, 0) < few;
+    if (yield > long_slice) return std::exchange(brief, 0) < few || !yields_make_way();
     ++brief;
     return false;
   }
@@ -165,6 +166,17 @@ void Waiting::begin(double now) noexcept {
   sample.queued = queued_seconds();
   if (demand.sample.switches >= 0 && core_was_taken(demand.sample, sample)) demand.note(now);
   demand.sample = sample;
+}
+
+bool yields_make_way() noexcept {
+  static const bool known = [] {
+    utsname system{};
+    if (uname(&system) != 0) return false;
+    char* end = nullptr;
+    const long major = std::strtol(system.release, &end, 10), minor = *end == '.' ? std::strtol(end + 1, &end, 10) : 0;
+    return major > 6 || (major == 6 && minor >= 18);
+  }();
+  return known;
 }
 
 void Waiting::give_away(double now) noexcept {

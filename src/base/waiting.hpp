@@ -32,6 +32,10 @@ inline void pause() noexcept {
 #endif
 }
 
+// sched_yield() gives the core to a waiting program of the thread's own scheduling group within a few calls: Linux 6.18
+// and later. Before, a thread that lags behind others is chosen again until it has caught up.
+bool yields_make_way() noexcept;
+
 // Another program recently took this thread's core: a spin would cost a time slice. Mode sleep: always; mode spin:
 // never. Takes ten nanoseconds.
 bool core_is_wanted() noexcept;

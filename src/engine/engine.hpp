@@ -82,7 +82,8 @@ struct Work {
   // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: through pinned
   // host memory.
   carrier::DeviceMessages* messages = nullptr;
-  // A stream of the device: the run is ordered with the work enqueued there. With `leaves_early` a run ends once its
+  // A stream of the device: the run comes after work enqueued there at its begin, and before work enqueued after its
+  // end. With `leaves_early` a run ends once its
   // last work is enqueued; Device::late() then has its status. Without a stream the inputs must be ready.
   std::optional<void*> stream;
   bool leaves_early = false;
@@ -188,6 +189,7 @@ class Engine {
   // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() take all.
   void take(Lanes lanes) noexcept;
 
+  // Changes when a run has progressed.
   std::uint64_t moves() const noexcept;
 
   // Takes no part in runs from number `from` on, and tells all others. Needs no memory.

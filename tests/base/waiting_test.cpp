@@ -101,6 +101,14 @@ TEST(Waiting, DoesNotTakeAnMpiAtWorkForAnAbsence) {
   });
 }
 
+// From Linux 6.18 on a program of the thread's own group comes more often.
+TEST(Waiting, TakesRareLongYieldsForAnotherGroupsShare) {
+  expect_sleep(!yields_make_way(), [](Waiting& waiting, double now) {
+    waiting.resume(now - 0.45e-3);
+    for (int brief = 1; brief <= 16; ++brief) EXPECT_EQ(waiting.next(now - 0.45e-3 + 1e-6 * brief), 0);
+  });
+}
+
 TEST(CoreWasTaken, ByALongAbsenceAlone) {
   const SchedulerSample before{3, 0.5, 100};
   EXPECT_TRUE(core_was_taken(before, {4, 0.503, 100.005}));

@@ -64,7 +64,7 @@ class PreparedCalls {
     bool carried = false;
     select::Rationale why;
 
-    // Requires a communicator that is_free(), and buffers of this kind.
+    // Requires a communicator that is_free(), and buffers of this kind. timeout: as in stretto_options.
     Status run(stretto_comm_s& comm, const void* send, void* recv, double timeout) const noexcept;
   };
 

@@ -41,7 +41,7 @@ struct AlikeRunsInto {
   }
 };
 
-// The words are a well-formed narrow group, without exceptions or, as `to` says, with them.
+// True: the words are a well-formed narrow group, without exceptions or, as `to` says, with them.
 template <class To>
 STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, NarrowGroup* g, To to) noexcept {
   g->base = g->slope = 0;

@@ -29,7 +29,8 @@ namespace stretto::mpi {
 
 bool packed_key_of(const WrappedCall& call, api::PreparedKey* key) noexcept {
   const bool derived = call.operation == Function::bcast && call.form == Form::blocking &&
-                       static_cast<std::uint64_t>(call.recvcount) <= longest_packed && !element_of(call.recvtype);
+                       call.recvtype != MPI_DATATYPE_NULL && call.recvcount > 0 && call.recvcount <= longest_packed &&
+                       !element_of(call.recvtype);
   const std::int64_t bytes = derived ? call.recvcount * bytes_of(call.recvtype) : 0;
   if (bytes <= 0 || bytes > longest_packed) return false;
   key->words = {api::PreparedKey::of_program | std::uint64_t{1} << 4 | static_cast<std::uint64_t>(call.operation) << 8 |
@@ -54,6 +55,7 @@ namespace {
        position != bytes))
     return false;  // serve() tells why
   const Buffers at = root ? Buffers{packed.data(), nullptr} : Buffers{nullptr, packed.data()};
+  if (line->buffers != api::buffers_kind(at.send, at.recv)) return false;
   *status = call::to_c(line->run(*c.comm, at.send, at.recv, timeout));
   if (*status == STRETTO_OK && !root &&
       PMPI_Unpack(packed.data(), bytes, &position, call.recvbuf, count, call.recvtype, call.comm) != MPI_SUCCESS)

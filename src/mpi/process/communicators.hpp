@@ -36,7 +36,7 @@ struct Communicator {
   std::string refused;
   std::optional<Bound> bound;
   Memory memory = Memory::host;
-  int use = 0;               // eligible calls
+  int use = 0;               // eligible calls in which this rank met the others
   int wanted = 0;            // least `use` at which ranks make `comm`; 0: not agreed on yet
   int ask_again_at = 0;      // `use` at which ranks see again if a making pays that did not
   bool spans_hosts = false;  // known once `wanted` is

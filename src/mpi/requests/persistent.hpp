@@ -11,6 +11,7 @@
 
 namespace stretto::mpi {
 
+// After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 bool follows_starts() noexcept;
@@ -20,6 +21,7 @@ int start(std::span<const MPI_Request> requests, Native native) noexcept;
 
 void released(MPI_Request request) noexcept;
 
+// The MPI runs this communicator's calls from now on.
 void forget_prepared(const Communicator* c) noexcept;
 
 int persistent_of_ours() noexcept;
@@ -30,6 +32,7 @@ bool is_persistent_of_ours(MPI_Request request) noexcept;
 // Empty: unchanged.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
+// The program has seen the request's completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

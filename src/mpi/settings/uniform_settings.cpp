@@ -15,7 +15,7 @@ namespace {
 // Ranks without memory must not block others: nothing allocates before the last message has arrived.
 constexpr std::size_t most_common = 8, longest_shown = 256, longest_file = 4096;
 
-// FNV-1a
+// FNV-1a: unlike std::hash equal in every process
 struct Hash {
   std::uint64_t value = 0xCBF29CE484222325u;
   void add(std::string_view text) noexcept {

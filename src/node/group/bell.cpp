@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 
 #include "base/waiting.hpp"
 
@@ -19,8 +21,10 @@ constexpr int global_expedited = 1 << 1, register_global_expedited = 1 << 2;
 void prepare_process() noexcept { static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0)); }
 
 // When the library is loaded: for a process with one thread, as before MPI_Init, this takes no time. One with several
-// waits for all cores to pass the kernel's scheduler, 13 to 19 ms of its first communicator.
+// waits for all cores to pass the kernel's scheduler, 13 to 19 ms of its first communicator. STRETTO_NODE=0 keeps a
+// process that may not make this system call from it.
 [[gnu::constructor]] void prepare_early() noexcept {
+  if (const char* const node = secure_getenv("STRETTO_NODE"); node && std::strcmp(node, "0") == 0) return;
   struct stat tasks {};
   constexpr unsigned of_a_folder = 2;  // links, beside one for each thread
   if (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == of_a_folder + 1) prepare_process();

@@ -44,7 +44,7 @@ class Group final : private Watch {
   // exchange. Giving up one ends the waits of the other. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
-  // Maps the states and lines of a few peers, whose pages each has by now, for the first calls would pay a page fault
+  // Maps the states and lines of a few peers, whose pages each has by now; else the first calls pay a page fault
   // each. Once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
   void map_lines_of_peers() noexcept;
 

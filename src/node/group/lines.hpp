@@ -86,6 +86,7 @@ struct State {
 };
 static_assert(sizeof(State) % kLine == 0);
 
+// At the start of the segment; all zero at first.
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
   std::uint32_t status;

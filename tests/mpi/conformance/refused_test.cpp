@@ -40,6 +40,16 @@ class Shared : public OnACopy {};
 
 }  // namespace
 
+// The communicator's error handler has the error, not that of MPI_COMM_WORLD, which would end the program.
+TEST_F(Shared, ABroadcastOfNoTypeIsTheMpisError) {
+  begin();
+  for (int call = 0; call < 3; ++call) {
+    int value = 0;
+    EXPECT_NE(MPI_Bcast(&value, 1, MPI_DATATYPE_NULL, root, comm), MPI_SUCCESS);
+  }
+  MPI_Bcast(&root, 1, MPI_INT, 0, comm);
+}
+
 // The parameter: which call is wrong at its root, whose buffers are one.
 TEST_P(Refused, CallsMayBeRepeatedByTheRankThatCalledWrongly) {
   for (int call = 0; call < times; ++call) {

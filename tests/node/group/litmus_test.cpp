@@ -149,5 +149,13 @@ TEST(Litmus, StoreBuffer) {
   EXPECT_EQ(missed, 0u);
 }
 
+// A process of several threads would wait for it.
+TEST(Litmus, TheLibraryRegistersForBarriersWhenItIsLoaded) {
+  constexpr int get_registrations = 1 << 9, register_global_expedited = 1 << 2;  // Linux 6.3
+  const long registered = syscall(SYS_membarrier, get_registrations, 0, 0);
+  if (registered < 0) GTEST_SKIP() << "this kernel does not say";
+  EXPECT_NE(registered & register_global_expedited, 0);
+}
+
 }  // namespace
 }  // namespace stretto::node
