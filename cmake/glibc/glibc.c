@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -57,3 +59,16 @@ NUMBER_FROM_TEXT(long, strtol)
 NUMBER_FROM_TEXT(unsigned long, strtoul)
 NUMBER_FROM_TEXT(long long, strtoll)
 NUMBER_FROM_TEXT(unsigned long long, strtoull)
+
+#define VALUES_FROM(name, from)                                               \
+  int plain_v##name(from*, const char*, va_list) __asm__("__isoc99_v" #name); \
+  int __isoc23_##name(from* where, const char* format, ...);                  \
+  int __isoc23_##name(from* where, const char* format, ...) {                 \
+    va_list values;                                                           \
+    va_start(values, format);                                                 \
+    const int count = plain_v##name(where, format, values);                   \
+    va_end(values);                                                           \
+    return count;                                                             \
+  }
+VALUES_FROM(sscanf, const char)
+VALUES_FROM(fscanf, FILE)

@@ -18,6 +18,7 @@ NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)}
 PROGRAM = r"""
 #include <charconv>
 #include <condition_variable>
+#include <cstdio>
 #include <dlfcn.h>
 #include <exception>
 #include <filesystem>
@@ -25,6 +26,16 @@ PROGRAM = r"""
 #include <sstream>
 #include <sys/stat.h>
 #include <thread>
+
+// Names that headers of glibc 2.38 put in the place of strtol and others: they are of archives compiled with these.
+extern "C" {
+long __isoc23_strtol(const char*, char**, int);
+long long __isoc23_strtoll(const char*, char**, int);
+unsigned long __isoc23_strtoul(const char*, char**, int);
+unsigned long long __isoc23_strtoull(const char*, char**, int);
+int __isoc23_sscanf(const char*, const char*, ...);
+int __isoc23_fscanf(FILE*, const char*, ...);
+}
 
 int constructed = 0;
 struct Early {
@@ -66,6 +77,13 @@ int main(int, char** names) {
   std::ostringstream text;
   text << value;
   if (std::string(std::move(text).str()) != "1500") return failed("from_chars");
+  char* end;
+  int first = 0, second = 0;
+  if (__isoc23_strtol("-0x1fz", &end, 0) != -31 || *end != 'z' || __isoc23_strtoll("-9", &end, 10) != -9) return failed("strtol");
+  if (__isoc23_strtoul("17", &end, 8) != 15 || __isoc23_strtoull("18446744073709551615", &end, 10) != ~0ull || *end) return failed("strtoul");
+  if (__isoc23_sscanf("3-7,", "%d-%x", &first, &second) != 2 || first != 3 || second != 7) return failed("sscanf");
+  FILE* file = std::tmpfile();
+  if (!file || std::fputs("12 b", file) < 0 || (std::rewind(file), __isoc23_fscanf(file, "%d %d", &first, &second)) != 1 || first != 12) return failed("fscanf");
   if (!dlsym(dlopen(nullptr, RTLD_NOW), "malloc")) return failed("dlsym");
   return 0;
 }
