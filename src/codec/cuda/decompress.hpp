@@ -23,9 +23,8 @@ struct Decompress {
   u32 divisor;
 
   STRETTO_DEVICE Outcome open() {
-    const Outcome o = read_header(s, &h_);
+    const Outcome o = read_header_of(s, type, count, &h_);
     if (o != Outcome::ok) return o;
-    if (h_.count != count || h_.type != type) return Outcome::incompatible;
     index_ = index_of(s, h_);
     width_ = static_cast<T>(h_.width);
     product_ = h_.width / divisor;

@@ -55,6 +55,12 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h, u32 wanted = k
   return Outcome::ok;
 }
 
+// Of a stream that must have this type and count.
+STRETTO_DEVICE Outcome read_header_of(const StreamRef& s, Type type, u64 count, Header* h, u32 wanted = kFixedVersion) {
+  const Outcome o = read_header(s, h, wanted);
+  return o == Outcome::ok && (h->count != count || h->type != type) ? Outcome::incompatible : o;
+}
+
 STRETTO_DEVICE void write_header(const Header& h, u8* p, u32 version = kFixedVersion) {
   u64* out = reinterpret_cast<u64*>(p);
   out[0] = u64{0x54525453} | u64{version} << 32 | static_cast<u64>(h.type) << 40;

@@ -14,9 +14,8 @@ class ToDense {
   Type type;
 
   STRETTO_DEVICE Outcome open() {
-    const Outcome o = read_header(s, &h_);
+    const Outcome o = read_header_of(s, type, count, &h_);
     if (o != Outcome::ok) return o;
-    if (h_.count != count || h_.type != type) return Outcome::incompatible;
     index_ = index_of(s, h_);
     layout_ = layout_of(count);
     return Outcome::ok;

@@ -14,11 +14,8 @@ class ToFixed {
   Type type;
 
   STRETTO_DEVICE Outcome open() {
-    const Outcome o = read_header(s, &h_, kDenseVersion);
-    if (o != Outcome::ok) return o;
-    if (h_.count != count || h_.type != type) return Outcome::incompatible;
     layout_ = layout_of(count);
-    return Outcome::ok;
+    return read_header_of(s, type, count, &h_, kDenseVersion);
   }
   STRETTO_DEVICE const Header& header() const { return h_; }
   static STRETTO_DEVICE u64 body(const Layout& l) { return l.body; }
