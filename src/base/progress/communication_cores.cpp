@@ -22,18 +22,22 @@ constexpr int most_cpus = 8192;
 constexpr int looks = 500;
 constexpr timespec moment{0, 20'000};
 
-struct Cpus {
+}  // namespace
+
+struct CommunicationCpus {
   cpu_set_t sets[most_cpus / CPU_SETSIZE];
 
-  Cpus() noexcept { CPU_ZERO_S(sizeof sets, sets); }
+  CommunicationCpus() noexcept { CPU_ZERO_S(sizeof sets, sets); }
   void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
   bool has(int cpu) const noexcept { return CPU_ISSET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
 };
 
+namespace {
+
 // Beyond this thread's binding: a new thread asks for all.
-Status allowed(Cpus* found) noexcept {
+Status allowed(CommunicationCpus* found) noexcept {
   const auto ask = [found] {
-    Cpus all;
+    CommunicationCpus all;
     std::memset(all.sets, 0xff, sizeof all.sets);
     sched_setaffinity(0, sizeof all.sets, all.sets);
     sched_getaffinity(0, sizeof found->sets, found->sets);
@@ -50,7 +54,7 @@ bool number(std::string_view* text, int* n) noexcept {
 }
 
 Status check(const std::vector<int>& cores) noexcept {
-  Cpus usable;
+  CommunicationCpus usable;
   if (const Status s = allowed(&usable); s != Status::ok) return s;
   for (auto core = cores.begin(); core != cores.end(); ++core) {
     if (*core < 0 || *core >= most_cpus || !usable.has(*core))
@@ -87,7 +91,7 @@ Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept {
 }
 
 struct CommunicationCores::Thread {
-  Cpus cpus;
+  CommunicationCpus cpus;
   std::atomic<bool> ends{false};
   std::thread thread;
 };
@@ -147,7 +151,7 @@ Status CommunicationCores::begin() noexcept {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (s != Status::ok) return s;
-  const Cpus& cpus = thread_->cpus;
+  const CommunicationCpus& cpus = thread_->cpus;
   if (const int refused = pthread_setaffinity_np(thread_->thread.native_handle(), sizeof cpus.sets, cpus.sets)) {
     end();
     return fail(Status::unsupported, "the communication thread cannot be bound to its cores: {}",
