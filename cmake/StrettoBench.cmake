@@ -1,5 +1,5 @@
 # stretto_bench(NAME SOURCES ... LIBS ...): the program bench_NAME, which `make bench-NAME` runs (scripts/bench). It takes
-# --json FILE and appends rows there (bench/rows.hpp). Where bench/run_NAME.py stands, `make bench-NAME` runs that instead:
+# --json FILE and appends rows there (timing/rows.hpp). Where bench/run_NAME.py stands, `make bench-NAME` runs that instead:
 # it drives the program, for example across several hosts. `make bench` runs all, in the order of these calls. They are
 # built for that (all of them by the target `benches`), not with everything else.
 function(stretto_bench name)

@@ -1,4 +1,4 @@
-#include "bench/codec/data.hpp"
+#include "timing/data.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-namespace stretto::bench {
+namespace stretto::timing {
 namespace {
 
 constexpr std::size_t kSide = 128;  // of synthetic fields
@@ -212,4 +212,4 @@ STRETTO_INSTANTIATE(float)
 STRETTO_INSTANTIATE(double)
 #undef STRETTO_INSTANTIATE
 
-}  // namespace stretto::bench
+}  // namespace stretto::timing

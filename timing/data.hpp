@@ -9,7 +9,7 @@
 
 #include "codec/codec.hpp"
 
-namespace stretto::bench {
+namespace stretto::timing {
 
 template <class T>
 struct Field {
@@ -61,4 +61,4 @@ std::vector<T> without_gaps(std::vector<T> values);
 template <class T>
 void tile(std::span<const T> values, std::size_t start, std::span<T> out);
 
-}  // namespace stretto::bench
+}  // namespace stretto::timing

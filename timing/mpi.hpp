@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
-namespace stretto::bench {
+namespace stretto::timing {
 
 // "Open MPI", "MPICH", or the first word of the library's version string.
 inline std::string mpi_flavour() {
@@ -60,4 +60,4 @@ inline double largest(MPI_Comm comm, double value) {
   return value;
 }
 
-}  // namespace stretto::bench
+}  // namespace stretto::timing

@@ -18,7 +18,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-namespace stretto::bench {
+namespace stretto::timing {
 
 // The better direction: a throughput's larger, a time's smaller.
 enum class Better : std::uint8_t { larger, smaller };
@@ -88,4 +88,4 @@ inline double median(std::vector<double> samples) {
   return (upper + *std::max_element(samples.begin(), samples.begin() + half)) / 2;
 }
 
-}  // namespace stretto::bench
+}  // namespace stretto::timing

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace stretto::bench {
+namespace stretto::timing {
 
 // False: the slowest quarter of the samples begins at twice the fastest quarter's end or later. Requires a sample.
 inline bool is_steady(std::vector<double> samples) {
@@ -26,4 +26,4 @@ inline std::vector<bool> in_doubt(const std::vector<GrowingPoint>& points) {
   return doubts;
 }
 
-}  // namespace stretto::bench
+}  // namespace stretto::timing

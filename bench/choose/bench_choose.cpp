@@ -21,8 +21,8 @@
 #include "bench/choose/flag.hpp"
 #include "bench/choose/programs.hpp"
 #include "bench/choose/verdict.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -45,7 +45,7 @@ constexpr int longer = 4;         // an open cell takes this many times its seco
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows), calls_(o.most), hosts_(calls_.hosts()) {
+  Bench(const Options& o, timing::Writer* rows) : o_(o), rows_(rows), calls_(o.most), hosts_(calls_.hosts()) {
     for (std::uint64_t n = o.least; n < o.most; n *= static_cast<std::uint64_t>(o.factor)) sizes_.push_back(n);
     sizes_.push_back(o.most);
     if (o.profile.empty()) {  // as where nobody ran `stretto tune`
@@ -231,25 +231,25 @@ class Bench {
   void tell(const Kind& kind, std::uint64_t bytes, const std::vector<Contestant>& all, double before, double after) {
     if (calls_.rank() != 0) return;
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
-    for (const Contestant& c : all) times[c.name] = bench::median(c.ms);
-    const double own = bench::median(all.front().ms);
+    for (const Contestant& c : all) times[c.name] = timing::median(c.ms);
+    const double own = timing::median(all.front().ms);
     const bench::Interval again = bench::ratio(all[1].ms, all.front().ms);
     for (const Contestant& c : all) {
       if (!c.chosen()) continue;
       const bench::Verdict v = verdict(all, c);
-      const double ms = bench::median(c.ms);
+      const double ms = timing::median(c.ms);
       const std::string subject =
           fmt::format("{} {} B p={} {}{}", kind.name, bytes, calls_.ranks(), o_.place, c.bounded ? " bound" : "");
-      bench::Row r{.bench = "choose",
-                   .subject = subject,
-                   .metric = "ms",
-                   .value = ms,
-                   .unit = "ms",
-                   .better = bench::Better::smaller,
-                   .peer = bench::Peer{"MPI " + bench::mpi_version(), own}};
-      const auto mark = [&](bench::Row& row) {
+      timing::Row r{.bench = "choose",
+                    .subject = subject,
+                    .metric = "ms",
+                    .value = ms,
+                    .unit = "ms",
+                    .better = timing::Better::smaller,
+                    .peer = timing::Peer{"MPI " + timing::mpi_version(), own}};
+      const auto mark = [&](timing::Row& row) {
         row.fields["place"] = o_.place;
-        row.fields["mpi"] = bench::mpi_version();
+        row.fields["mpi"] = timing::mpi_version();
         row.fields["ranks"] = calls_.ranks();
         row.fields["collective"] = kind.name;
         row.fields["bytes"] = bytes;
@@ -267,9 +267,9 @@ class Bench {
       r.fields["flag_us"] = {before, after};
       r.fields["times_ms"] = times;
       rows_->write(r);
-      bench::Row regret{
+      timing::Row regret{
           .bench = "choose", .subject = subject, .metric = "regret", .value = v.regret, .unit = "fraction"};
-      regret.better = bench::Better::smaller;
+      regret.better = timing::Better::smaller;
       mark(regret);
       regret.fields["best"] = v.best;
       regret.fields["best_ms"] = v.best_ms;
@@ -279,7 +279,7 @@ class Bench {
   }
 
   const Options& o_;
-  bench::Writer* rows_;  // on rank 0
+  timing::Writer* rows_;  // on rank 0
   bench::Calls calls_;
   int hosts_ = 1;
   stretto_comm comm_ = nullptr;
@@ -313,8 +313,8 @@ int run(int argc, char** argv, int rank) {
     o.factor = 32;
     o.seconds_a_cell = 0.2;
   }
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(o.json);
   Bench(o, rows.get()).run();
   return 0;
 }

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/rows.hpp"
 #include "model/decide.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -20,7 +20,7 @@ double microseconds(int batches, int batch, F f) {
     for (int k = 0; k < batch; ++k) f();
     samples.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begun).count() / batch);
   }
-  return median(samples);
+  return timing::median(samples);
 }
 
 void must(Status s) {
@@ -29,7 +29,7 @@ void must(Status s) {
 
 // The decision of an allreduce over an unmeasured MPI, with a bound and the built-in profile.
 void run(const std::string& json) {
-  Writer rows(json);
+  timing::Writer rows(json);
   struct Place {
     int ranks, per_host;
   };
@@ -45,7 +45,7 @@ void run(const std::string& json) {
       q.dense_ratio = 6;  // dense streams are candidates, as in calls that leave the coding open
       const auto write = [&, of = bytes](const char* metric, double us) {
         rows.write({"choose_cost", fmt::format("allreduce of {} B, {} ranks, {} a host", of, ranks, per_host), metric,
-                    us, "us", Better::smaller});
+                    us, "us", timing::Better::smaller});
       };
       model::ModelChoice decided;
       write("first", microseconds(21, 1, [&] {

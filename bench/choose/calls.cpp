@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "bench/mpi.hpp"
+#include "timing/mpi.hpp"
 
 namespace stretto::bench {
 
@@ -123,7 +123,7 @@ double Calls::sample(const std::function<void()>& call, int calls, std::uint64_t
   MPI_Barrier(MPI_COMM_WORLD);
   const double begun = MPI_Wtime();
   for (int i = 0; i < calls; ++i) call();
-  return largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / calls * 1e3);
+  return timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / calls * 1e3);
 }
 
 int Calls::calls_for(double ms) { return std::clamp(static_cast<int>(0.5 / std::max(ms, 1e-6)), 1, 500); }

@@ -17,9 +17,9 @@
 #include <fmt/core.h>
 
 #include "bench/choose/verdict.hpp"
-#include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_store.h"
+#include "timing/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -119,7 +119,7 @@ std::vector<Contestant> contestants(const Kind& kind, bool bounded, const FirstC
 
 class FirstCalls {
  public:
-  FirstCalls(Calls& calls, const FirstCallsOptions& o, Writer* rows)
+  FirstCalls(Calls& calls, const FirstCallsOptions& o, timing::Writer* rows)
       : calls_(calls), o_(o), rows_(rows), maker_(o.ucx), hosts_(calls.hosts()) {}
 
   void cell(const Kind& kind, std::uint64_t bytes, bool bounded) {
@@ -129,7 +129,7 @@ class FirstCalls {
     const double begun = MPI_Wtime();
     for (const Contestant& f : forced) each.push_back(probe(c, f));
     // of a sequence, without its calls
-    const double whole = largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
+    const double whole = timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
     const double setup = std::max(0.0, whole - probes * std::accumulate(each.begin(), each.end(), 0.0)) /
                          static_cast<double>(each.size());
     const double call = *std::min_element(each.begin() + 1, each.end());
@@ -180,7 +180,7 @@ class FirstCalls {
 
   static const Contestant& fastest(const std::vector<Contestant>& all, int first) {
     return *std::min_element(all.begin(), all.end(), [first](const Contestant& a, const Contestant& b) {
-      return median(a.of(first)) < median(b.of(first));
+      return timing::median(a.of(first)) < timing::median(b.of(first));
     });
   }
 
@@ -250,17 +250,17 @@ class FirstCalls {
     const Interval over = ratio(ours, best), again = ratio(three.again.of(first), best);
     const std::string cell = fmt::format("{} {} B p={} {}{}{} {}", c.kind.name, c.bytes, calls_.ranks(), o_.place,
                                          o_.ucx ? " ucx" : "", c.bounded ? " bound" : "", o_.profile);
-    Row r{.bench = "first_calls",
-          .subject = fmt::format("first {} of {}", first, cell),
-          .metric = "ms",
-          .value = median(ours),
-          .unit = "ms",
-          .better = Better::smaller,
-          .peer = Peer{three.best.name, median(best)}};
+    timing::Row r{.bench = "first_calls",
+                  .subject = fmt::format("first {} of {}", first, cell),
+                  .metric = "ms",
+                  .value = timing::median(ours),
+                  .unit = "ms",
+                  .better = timing::Better::smaller,
+                  .peer = timing::Peer{three.best.name, timing::median(best)}};
     r.fields["first"] = first;
     r.fields["cell"] = cell;
     r.fields["place"] = o_.place;
-    r.fields["mpi"] = o_.ucx ? "UCX" : mpi_version();
+    r.fields["mpi"] = o_.ucx ? "UCX" : timing::mpi_version();
     r.fields["profile"] = o_.profile;
     r.fields["ranks"] = calls_.ranks();
     r.fields["collective"] = c.kind.name;
@@ -275,7 +275,7 @@ class FirstCalls {
 
   Calls& calls_;
   const FirstCallsOptions& o_;
-  Writer* rows_;
+  timing::Writer* rows_;
   Maker maker_;
   int hosts_;
   std::mt19937 order_{1};
@@ -283,7 +283,7 @@ class FirstCalls {
 
 }  // namespace
 
-void measure_first_calls(Calls& calls, const FirstCallsOptions& options, Writer* rows) {
+void measure_first_calls(Calls& calls, const FirstCallsOptions& options, timing::Writer* rows) {
   FirstCalls first(calls, options, rows);
   for (const Kind& kind : kinds()) {
     const auto& only = options.only;

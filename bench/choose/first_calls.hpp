@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/choose/calls.hpp"
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 
@@ -25,6 +25,6 @@ struct FirstCallsOptions {
 // turns. New turns then compare three paths: the default, the fastest forced path, and a second entry of the latter as
 // the control. Ratios are taken turn by turn. Writes a row for each cell and number of first calls (rank 0; `rows` is
 // null elsewhere). Throws if a call fails. Collective.
-void measure_first_calls(Calls& calls, const FirstCallsOptions& options, Writer* rows);
+void measure_first_calls(Calls& calls, const FirstCallsOptions& options, timing::Writer* rows);
 
 }  // namespace stretto::bench

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "bench/choose/verdict.hpp"
-#include "bench/mpi.hpp"
+#include "timing/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -123,21 +123,21 @@ struct Contestant {
   std::vector<double> ms{};
 };
 
-Row row_of(const Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options,
-           const std::vector<Contestant>& all) {
+timing::Row row_of(const Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options,
+                   const std::vector<Contestant>& all) {
   const auto interval = [&](std::size_t above, std::size_t below) {
     const Interval i = ratio(all[above].ms, all[below].ms);
     return std::vector<double>{i.low, i.middle, i.high};
   };
-  Row r{.bench = "choose",
-        .subject = fmt::format("{} {} B p={} {}", program.name, bytes, calls.ranks(), options.place),
-        .metric = "ms",
-        .value = median(all[2].ms),
-        .unit = "ms",
-        .better = Better::smaller,
-        .peer = Peer{"MPI " + mpi_version(), median(all[0].ms)}};
+  timing::Row r{.bench = "choose",
+                .subject = fmt::format("{} {} B p={} {}", program.name, bytes, calls.ranks(), options.place),
+                .metric = "ms",
+                .value = timing::median(all[2].ms),
+                .unit = "ms",
+                .better = timing::Better::smaller,
+                .peer = timing::Peer{"MPI " + timing::mpi_version(), timing::median(all[0].ms)}};
   r.fields["place"] = options.place;
-  r.fields["mpi"] = mpi_version();
+  r.fields["mpi"] = timing::mpi_version();
   r.fields["ranks"] = calls.ranks();
   r.fields["program"] = program.name;
   r.fields["bytes"] = bytes;
@@ -147,7 +147,8 @@ Row row_of(const Calls& calls, const Program& program, std::uint64_t bytes, cons
   return r;
 }
 
-void measure(Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options, Writer* rows) {
+void measure(Calls& calls, const Program& program, std::uint64_t bytes, const ProgramOptions& options,
+             timing::Writer* rows) {
   const auto caller = [&](bool own) { return Caller(calls.x(), calls.y(), own); };
   std::vector<Contestant> all{{"MPI", caller(true)}, {"MPI again", caller(true)}, {"chosen", caller(false)}};
   double round_ms = 0;
@@ -171,7 +172,7 @@ void measure(Calls& calls, const Program& program, std::uint64_t bytes, const Pr
 
 }  // namespace
 
-void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& options, Writer* rows) {
+void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& options, timing::Writer* rows) {
   const Made row(line_of_grid(true)), column(line_of_grid(false));
   const Comm all{MPI_COMM_WORLD, world};
   const std::vector<Program> programs{

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bench/choose/calls.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 
@@ -18,6 +18,6 @@ struct ProgramOptions {
 
 // Measures each program at a few lengths, and writes a row each (rank 0; `rows` is null elsewhere). `world` is a
 // communicator of all ranks. Calls have check = 0. Throws if a call fails. Collective.
-void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& options, Writer* rows);
+void measure_programs(Calls& calls, stretto_comm world, const ProgramOptions& options, timing::Writer* rows);
 
 }  // namespace stretto::bench

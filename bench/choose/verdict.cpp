@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -18,7 +18,7 @@ std::vector<double> half(const std::vector<double>& ms, std::size_t first) {
 
 const Rounds* least(const std::vector<const Rounds*>& all, std::size_t first) {
   const auto before = [&](const Rounds* a, const Rounds* b) {
-    return median(half(a->ms, first)) < median(half(b->ms, first));
+    return timing::median(half(a->ms, first)) < timing::median(half(b->ms, first));
   };
   return *std::min_element(all.begin(), all.end(), before);
 }
@@ -31,7 +31,7 @@ Interval ratio(const std::vector<double>& above, const std::vector<double>& belo
   std::sort(r.begin(), r.end());
   const auto n = static_cast<double>(r.size());
   const auto k = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - 0.98 * std::sqrt(n))));
-  return {r[k], median(r), r[r.size() - 1 - k]};
+  return {r[k], timing::median(r), r[r.size() - 1 - k]};
 }
 
 Verdict judge(const std::vector<double>& chosen, const std::vector<double>& mpi, const std::vector<Rounds>& others,
@@ -56,18 +56,19 @@ Verdict judge(const std::vector<double>& chosen, const std::vector<double>& mpi,
       const std::vector<double> more = half(twin->ms, first);
       some.insert(some.end(), more.begin(), more.end());
     }
-    return median(some);
+    return timing::median(some);
   };
   for (const std::size_t looked : {std::size_t{0}, std::size_t{1}}) {
     const std::size_t read = chosen.size() > 1 ? 1 - looked : 0;
     const Rounds* best = least(rivals, chosen.size() > 1 ? looked : 0);
-    v.regret += (picked(read) / median(half(best->ms, read)) - 1) / 2;
+    v.regret += (picked(read) / timing::median(half(best->ms, read)) - 1) / 2;
   }
   v.regret = std::max(0.0, v.regret);
-  const Rounds* best = *std::min_element(
-      rivals.begin(), rivals.end(), [](const Rounds* a, const Rounds* b) { return median(a->ms) < median(b->ms); });
+  const Rounds* best = *std::min_element(rivals.begin(), rivals.end(), [](const Rounds* a, const Rounds* b) {
+    return timing::median(a->ms) < timing::median(b->ms);
+  });
   v.best = best->name;
-  v.best_ms = median(best->ms);
+  v.best_ms = timing::median(best->ms);
   if (twin) {
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = (own[i] + twin->ms[i]) / 2;
   }

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include "bench/rows.hpp"
 #include "payload/arithmetic/arithmetic.hpp"
 #include "payload/arithmetic/loops.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ const char* plain() {
   return nullptr;
 }
 
-void measure(bench::Writer& rows, Op op, Type type, const char* best, const char* least, int repeats) {
+void measure(timing::Writer& rows, Op op, Type type, const char* best, const char* least, int repeats) {
   std::vector<std::byte> left(bytes, std::byte{0x3F}), right(bytes, std::byte{0x3F}), out(bytes);
   std::vector<double> ours, others;
   for (int k = 0; k < repeats; ++k) {
@@ -50,9 +50,9 @@ void measure(bench::Writer& rows, Op op, Type type, const char* best, const char
   rows.write({.bench = "arithmetic",
               .subject = fmt::format("{} {}", name(op), name(type)),
               .metric = "combine",
-              .value = bench::median(std::move(ours)),
+              .value = timing::median(std::move(ours)),
               .unit = "GB/s",
-              .peer = bench::Peer{"baseline", bench::median(std::move(others))},
+              .peer = timing::Peer{"baseline", timing::median(std::move(others))},
               .fields = {{"instructions", best}}});
 }
 
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_arithmetic: {} is all there is, with nothing to compare it with\n", best);
     return 77;
   }
-  bench::Writer rows(json);
+  timing::Writer rows(json);
   for (const Op op : {Op::sum, Op::prod, Op::max})
     for (const Type type :
          {Type::i8, Type::i32, Type::i64, Type::f16, Type::bf16, Type::f32, Type::f64, Type::c64, Type::c128})

@@ -10,8 +10,8 @@
 
 #include "bench/codec/ours.hpp"
 #include "bench/codec/prototype.hpp"
-#include "bench/rows.hpp"
 #include "codec/kernels.hpp"
+#include "timing/rows.hpp"
 #ifdef STRETTO_PORTABLE
 #include "codec/portable/portable.hpp"
 #endif
@@ -55,12 +55,12 @@ std::string best_isa() {
 
 class Bench {
  public:
-  Bench(const Settings& s, bench::Writer* rows) : s_(s), rows_(rows) {}
+  Bench(const Settings& s, timing::Writer* rows) : s_(s), rows_(rows) {}
 
   // All measurements of one float32 data set.
   void float32(const std::string& field, std::span<const float> values) {
     if (!s_.wants("one-core") && !s_.wants("dense") && !s_.wants("portable")) return;
-    const double range = bench::range_of<float>(values);
+    const double range = timing::range_of<float>(values);
     f32_.load(values, s_.count);
     for (const std::string& bound : s_.bounds) {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * range);
@@ -80,7 +80,7 @@ class Bench {
       with.load(values, s_.count / 4, other);
       f32_.load(plain, s_.count / 4, other);
       for (const std::string& bound : s_.bounds) {
-        begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(plain));
+        begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * timing::range_of<float>(plain));
         with.bound(f32_.eps());
         against(&with, "fills", plain_, &f32_, "fills set to 0", plain_, Clock::thread, suffix, Fields::object());
       }
@@ -94,7 +94,7 @@ class Bench {
     f64.load(values, s_.count / 2);
     f32_.load(rounded, s_.count);
     for (const std::string& bound : s_.bounds) {
-      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<double>(values));
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * timing::range_of<double>(values));
       f64.bound(f32_.eps());
       against(&f64, "f64", plain_, &f32_, "float32", plain_, Clock::thread, "", {{"type", "f64"}});
     }
@@ -103,7 +103,7 @@ class Bench {
   // Several threads against one and against memcpy with as many; a checksum against none.
   void variants(const std::string& field, std::span<const float> values) {
     if (!s_.wants("threads") && !s_.wants("checksum")) return;
-    const double range = bench::range_of<float>(values);
+    const double range = timing::range_of<float>(values);
     bench::Ours<float> checked;
     checked.load(values, s_.count);
     f32_.load(values, s_.count);
@@ -127,7 +127,7 @@ class Bench {
     codec::Options reference;
     reference.isa = Isa::reference;
     for (const std::string& bound : s_.bounds) {
-      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * bench::range_of<float>(values));
+      begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * timing::range_of<float>(values));
       against(&f32_, "reference", reference, &f32_, best_isa(), plain_, Clock::thread, "_reference",
               {{"isa", "reference"}, {"values", f32_.count()}});
     }
@@ -275,12 +275,12 @@ class Bench {
                   .metric = operation + "_gbps" + suffix,
                   .value = gb / seconds,
                   .unit = "GB/s",
-                  .peer = bench::Peer{peer, gb / peer_seconds},
+                  .peer = timing::Peer{peer, gb / peer_seconds},
                   .fields = fields});
   }
 
   const Settings& s_;
-  bench::Writer* rows_;
+  timing::Writer* rows_;
   const codec::Options plain_{};
   std::string subject_;
   bench::Ours<float> f32_, dense_;
@@ -288,26 +288,26 @@ class Bench {
 };
 
 void run(const Settings& s) {
-  bench::Writer rows(s.json);
+  timing::Writer rows(s.json);
   Bench b(s, &rows);
-  for (const bench::Kind kind : bench::kKinds) {
+  for (const timing::Kind kind : timing::kKinds) {
     std::vector<float> values(s.count);
-    bench::compute<float>(kind, values);
-    b.float32(bench::name(kind), values);
-    b.variants(bench::name(kind), values);
-    b.reference(bench::name(kind), values);
+    timing::compute<float>(kind, values);
+    b.float32(timing::name(kind), values);
+    b.variants(timing::name(kind), values);
+    b.reference(timing::name(kind), values);
   }
-  for (const auto& field : bench::fields<float>(s.data)) {
-    const std::vector<float> plain = bench::without_gaps(field.values);
+  for (const auto& field : timing::fields<float>(s.data)) {
+    const std::vector<float> plain = timing::without_gaps(field.values);
     b.float32(field.name, plain);
-    if (bench::has_gaps<float>(field.values)) b.fills(field.name, field.values, plain);
+    if (timing::has_gaps<float>(field.values)) b.fills(field.name, field.values, plain);
   }
-  for (const bench::Kind kind : bench::kKinds) {
+  for (const timing::Kind kind : timing::kKinds) {
     std::vector<double> values(s.count / 2);
-    bench::compute<double>(kind, values);
-    b.float64(fmt::format("{}_f64", bench::name(kind)), values);
+    timing::compute<double>(kind, values);
+    b.float64(fmt::format("{}_f64", timing::name(kind)), values);
   }
-  for (const auto& field : bench::fields<double>(s.data)) b.float64(field.name, bench::without_gaps(field.values));
+  for (const auto& field : timing::fields<double>(s.data)) b.float64(field.name, timing::without_gaps(field.values));
 }
 
 }  // namespace

@@ -12,10 +12,10 @@
 
 #include <fmt/core.h>
 
-#include "bench/codec/data.hpp"
 #include "bench/codec/ratio_measure.hpp"
 #include "bench/codec/ratio_published.hpp"
-#include "bench/rows.hpp"
+#include "timing/data.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -26,20 +26,20 @@ using bench::Measured;
 
 class Bench {
  public:
-  explicit Bench(bench::Writer* rows) : rows_(rows) {}
+  explicit Bench(timing::Writer* rows) : rows_(rows) {}
 
   // Keeps the ratios for the means and for float64.
-  void float32(const bench::Field<float>& field) {
-    const std::vector<float> plain = bench::without_gaps(field.values);
-    const double range = bench::range_of<float>(plain);
+  void float32(const timing::Field<float>& field) {
+    const std::vector<float> plain = timing::without_gaps(field.values);
+    const double range = timing::range_of<float>(plain);
     for (std::size_t b = 0; b < kRatioBounds.size(); ++b) {
       const double eps = std::strtod(kRatioBounds[b], nullptr) * range;
       const std::string subject = fmt::format("{} {}", field.name, kRatioBounds[b]);
       const Measured m = measure<float>(plain, eps);
       const std::optional<bench::Published> peers = bench::published(field.name, b);
       if (peers) {
-        write(subject, "ratio", m, bench::Peer{kBest, peers->best()});
-        write(subject, "ratio", m, bench::Peer{kNewest, peers->tiles256});
+        write(subject, "ratio", m, timing::Peer{kBest, peers->best()});
+        write(subject, "ratio", m, timing::Peer{kNewest, peers->tiles256});
         log_ratio_[b] += std::log(m.ratio);
         log_best_[b] += std::log(peers->best());
         log_newest_[b] += std::log(peers->tiles256);
@@ -47,21 +47,21 @@ class Bench {
       } else {
         write(subject, "ratio", m, std::nullopt);
       }
-      if (bench::has_gaps<float>(field.values)) {
-        write(subject, "ratio_with_fills", measure<float>(field.values, eps), bench::Peer{"fills set to 0", m.ratio});
+      if (timing::has_gaps<float>(field.values)) {
+        write(subject, "ratio_with_fills", measure<float>(field.values, eps), timing::Peer{"fills set to 0", m.ratio});
       }
     }
   }
 
-  void float64(const bench::Field<double>& field) {
-    const std::vector<double> plain = bench::without_gaps(field.values);
-    const double range = bench::range_of<double>(plain);
+  void float64(const timing::Field<double>& field) {
+    const std::vector<double> plain = timing::without_gaps(field.values);
+    const double range = timing::range_of<double>(plain);
     const std::vector<float> rounded(plain.begin(), plain.end());
     for (const char* bound : kRatioBounds) {
       const double eps = std::strtod(bound, nullptr) * range;
       const Measured m = measure<double>(plain, eps);
       write(fmt::format("{} {}", field.name, bound), "ratio", m,
-            bench::Peer{"twice the float32 ratio", 2 * measure<float>(rounded, eps).ratio});
+            timing::Peer{"twice the float32 ratio", 2 * measure<float>(rounded, eps).ratio});
     }
   }
 
@@ -69,7 +69,7 @@ class Bench {
     for (std::size_t b = 0; b < kRatioBounds.size(); ++b) {
       if (compared_[b] == 0) continue;
       const auto mean = [&](double log_sum) { return std::exp(log_sum / compared_[b]); };
-      for (const bench::Peer& peer : {bench::Peer{kBest, mean(log_best_[b])}, {kNewest, mean(log_newest_[b])}}) {
+      for (const timing::Peer& peer : {timing::Peer{kBest, mean(log_best_[b])}, {kNewest, mean(log_newest_[b])}}) {
         rows_->write({.bench = "ratio",
                       .subject = fmt::format("geometric_mean {}", kRatioBounds[b]),
                       .metric = "ratio",
@@ -94,7 +94,7 @@ class Bench {
   static void free_floats(void* p) { std::free(p); }
 
   void write(const std::string& subject, const std::string& metric, const Measured& m,
-             const std::optional<bench::Peer>& peer) {
+             const std::optional<timing::Peer>& peer) {
     rows_->write({.bench = "ratio",
                   .subject = subject,
                   .metric = metric,
@@ -110,24 +110,24 @@ class Bench {
                   .metric = metric == "ratio" ? "worst_error_over_bound" : "worst_error_over_bound_with_fills",
                   .value = m.error_over_bound,
                   .unit = "eps",
-                  .better = bench::Better::smaller});
+                  .better = timing::Better::smaller});
     if (!(m.error_over_bound <= 1)) {
       throw std::runtime_error(fmt::format("{}: the bound is broken: {} times", subject, m.error_over_bound));
     }
   }
 
-  bench::Writer* rows_;
+  timing::Writer* rows_;
   std::string last_;
   double log_ratio_[3] = {}, log_best_[3] = {}, log_newest_[3] = {};
   int compared_[3] = {};
 };
 
 void run(const std::string& data, const std::string& json, bool quick) {
-  bench::Writer rows(json);
+  timing::Writer rows(json);
   Bench b(&rows);
-  for (const auto& field : bench::fields<float>(data)) b.float32(field);
+  for (const auto& field : timing::fields<float>(data)) b.float32(field);
   b.means();
-  for (const auto& field : bench::fields<double>(data)) b.float64(field);
+  for (const auto& field : timing::fields<double>(data)) b.float64(field);
   if (quick) {
     b.zeros(100'000'000, "zeros 100MB");
   } else {

@@ -1,5 +1,5 @@
 // Comparison of speeds: several actions alternate repeatedly in one process, so that disturbances affect all of them;
-// each action's time is its median.
+// each action's time is its timing::median.
 #pragma once
 
 #include <ctime>
@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 
@@ -46,7 +46,7 @@ class Contest {
   // Median seconds of the action of that name.
   double time(const std::string& name) const {
     for (const Run& r : runs_) {
-      if (r.name == name) return median(r.seconds);
+      if (r.name == name) return timing::median(r.seconds);
     }
     throw std::invalid_argument(fmt::format("nothing called \"{}\" ran", name));
   }

@@ -11,7 +11,7 @@
 #include "bench/codec/buffer.hpp"
 #include "bench/codec/call.hpp"
 #include "bench/codec/contest.hpp"
-#include "bench/codec/data.hpp"
+#include "timing/data.hpp"
 
 namespace stretto::bench {
 
@@ -31,11 +31,11 @@ class Ours {
     for (const T v : values)
       if (std::fabs(v) < 1e19) magnitude_ = std::max(magnitude_, static_cast<double>(std::fabs(v)));
     for (Buffer* b : {&x_, &other_, &y_}) b->reserve(bytes());
-    tile(values, 0, {x_.as<T>(), count});
-    tile(values, second == Other::same_places ? 0 : values.size() / 3 + 17, {other_.as<T>(), count});
+    timing::tile(values, 0, {x_.as<T>(), count});
+    timing::tile(values, second == Other::same_places ? 0 : values.size() / 3 + 17, {other_.as<T>(), count});
     if (second == Other::same_places) {
       for (T& v : std::span<T>(other_.as<T>(), count))
-        if (is_data(v)) v *= static_cast<T>(0.75);
+        if (timing::is_data(v)) v *= static_cast<T>(0.75);
     }
   }
 
@@ -98,7 +98,7 @@ class Ours {
   double ratio() const { return static_cast<double>(bytes()) / static_cast<double>(a_bytes_); }
 
  private:
-  static constexpr codec::Type kType = type_of<T>();
+  static constexpr codec::Type kType = timing::type_of<T>();
 
   codec::Bytes a_stream() const { return a_.bytes().first(a_bytes_); }
   codec::Bytes b_stream() const { return b_.bytes().first(b_bytes_); }

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "bench/codec/call.hpp"
-#include "bench/codec/data.hpp"
+#include "timing/data.hpp"
 
 namespace stretto::bench {
 
@@ -22,7 +22,7 @@ struct Measured {
 
 template <class T>
 Measured measure(std::span<const T> x, double eps) {
-  constexpr codec::Type type = type_of<T>();
+  constexpr codec::Type type = timing::type_of<T>();
   const std::size_t room = codec::compress_bound(type, x.size());
   const auto out = std::make_unique_for_overwrite<std::byte[]>(room);
   const auto y = std::make_unique_for_overwrite<T[]>(x.size());

@@ -122,7 +122,7 @@ struct RowTimes {
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Ranks& ranks, bench::Writer* rows) : o_(o), ranks_(ranks), rows_(rows) {
+  Bench(const Options& o, bench::Ranks& ranks, timing::Writer* rows) : o_(o), ranks_(ranks), rows_(rows) {
     name_hosts();
     read_done();
   }
@@ -175,7 +175,7 @@ class Bench {
     if (rank() == 0) {
       const std::vector<float> values = walk(0, o_.costs / sizeof(float));
       const bench::DeviceCosts c = bench::measure_device(values.data(), o_.costs, o_.bound * range(values), o_.repeats);
-      bench::Row r{.bench = "device", .subject = subject, .metric = "launch", .value = c.launch * 1e6, .unit = "us"};
+      timing::Row r{.bench = "device", .subject = subject, .metric = "launch", .value = c.launch * 1e6, .unit = "us"};
       r.fields["device"] = o_.device;
       r.fields["costs"] = {{"launch", c.launch}, {"look", c.look},         {"staging", c.staging},
                            {"copy", c.copy},     {"combine", c.combine},   {"ratio", c.ratio},
@@ -230,7 +230,7 @@ class Bench {
     for (const RowTimes& t : all)
       if (t.serves) write(t, all, where, bytes, rate);
     if (rank() == 0) {
-      bench::Row end{
+      timing::Row end{
           .bench = "device", .subject = where + ", end", .metric = "rows", .value = double(all.size()), .unit = ""};
       end.fields["device"] = o_.device;
       rows_->write(end);
@@ -328,13 +328,13 @@ class Bench {
     const double raw = ranks_.largest(static_cast<double>(t.report.raw_bytes));
     if (rank() != 0) return;
     const auto beside = std::find_if(all.begin(), all.end(), [](const RowTimes& other) { return other.name == "raw"; });
-    bench::Row r{.bench = "device",
-                 .subject = where + ", " + t.name,
-                 .metric = "ms",
-                 .value = bench::median(t.ms),
-                 .unit = "ms",
-                 .better = bench::Better::smaller};
-    if (beside != all.end() && &*beside != &t) r.peer = bench::Peer{"raw", bench::median(beside->ms)};
+    timing::Row r{.bench = "device",
+                  .subject = where + ", " + t.name,
+                  .metric = "ms",
+                  .value = timing::median(t.ms),
+                  .unit = "ms",
+                  .better = timing::Better::smaller};
+    if (beside != all.end() && &*beside != &t) r.peer = timing::Peer{"raw", timing::median(beside->ms)};
     r.fields["row"] = t.name;
     r.fields["bytes"] = bytes;
     r.fields["gbps"] = rate;
@@ -345,9 +345,9 @@ class Bench {
       r.fields["algorithm"] = t.report.algorithm;
       r.fields["payload"] = t.report.payload;
       r.fields["codes"] = t.row->codes;
-      r.fields["codec_ms"] = bench::median(t.codec);
-      r.fields["wait_ms"] = bench::median(t.wait);
-      r.fields["agree_ms"] = bench::median(t.agree);
+      r.fields["codec_ms"] = timing::median(t.codec);
+      r.fields["wait_ms"] = timing::median(t.wait);
+      r.fields["agree_ms"] = timing::median(t.agree);
       const double wire = rate > 0 ? sent * 8 / (rate * 1e9) * 1e3 : 0;  // its bytes at the link's full rate
       if (rate > 0) r.fields["wire_ms"] = wire;
       if (r.value < wire * 0.9)
@@ -368,7 +368,7 @@ class Bench {
 
   const Options& o_;
   bench::Ranks& ranks_;
-  bench::Writer* rows_;  // on rank 0
+  timing::Writer* rows_;  // on rank 0
   const Clock::time_point begun_ = Clock::now();
   int hosts_ = 1;
   double eps_ = 0;
@@ -379,7 +379,7 @@ class Bench {
   std::vector<float> host_;
 };
 
-void time_rows(const Options& o, bench::Ranks& ranks, bench::Writer* rows) {
+void time_rows(const Options& o, bench::Ranks& ranks, timing::Writer* rows) {
   require(stretto_cuda_available(), "looking for a device");
   int devices = 1;
   bench::check(bench::plugin().device_count(&devices), "devices");
@@ -393,7 +393,7 @@ void time_rows(const Options& o, bench::Ranks& ranks, bench::Writer* rows) {
 // An exception of one thread ends the process, since all others would wait for that thread.
 int run_threads(const Options& o) {
   bench::ThreadGroup group(o.threads);
-  bench::Writer rows(o.json);
+  timing::Writer rows(o.json);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < o.threads; ++rank)
     threads.emplace_back([&, rank] {
@@ -434,8 +434,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
   if (o.threads > 0) return run_threads(o);
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(o.json);
   bench::MpiRanks ranks;
   time_rows(o, ranks, rows.get());
   return 0;

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "bench/device/memory.hpp"
-#include "bench/rows.hpp"
 #include "codec/codec.hpp"
 #include "codec/numbers/grid.hpp"
 #include "payload/element_kinds.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -66,7 +66,7 @@ class Measurement {
       f();
       if (i > 0) all.push_back(since(begin));
     }
-    return median(std::move(all));
+    return timing::median(std::move(all));
   }
 
   // Times two lengths from enqueueing to end. Their difference excludes the host's time to notice the end.

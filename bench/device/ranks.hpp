@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/device/memory.hpp"
-#include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/mpi.hpp"
 
 namespace stretto::bench {
 
@@ -41,7 +41,7 @@ class MpiRanks final : public Ranks {
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
   bool are_threads() const noexcept override { return false; }
-  double largest(double value) override { return bench::largest(MPI_COMM_WORLD, value); }
+  double largest(double value) override { return timing::largest(MPI_COMM_WORLD, value); }
   stretto_status make(stretto_comm* comm) override { return stretto_comm_create(MPI_COMM_WORLD, comm); }
 
  private:

@@ -12,9 +12,9 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -40,7 +40,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  void run(bench::Writer* rows) {
+  void run(timing::Writer* rows) {
     for (const int count : {2, 256}) {
       for (const Pair& pair : pairs(count)) compare(pair, count * sizeof(float), rows);
     }
@@ -78,10 +78,10 @@ class Bench {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begun = MPI_Wtime();
     for (int i = 0; i < calls; ++i) f();
-    return bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / calls * 1e9);
+    return timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / calls * 1e9);
   }
 
-  void compare(const Pair& pair, std::size_t bytes, bench::Writer* rows) const {
+  void compare(const Pair& pair, std::size_t bytes, timing::Writer* rows) const {
     const double first = batch(pair.theirs, 10);
     static_cast<void>(batch(pair.ours, 10));
     const int calls = std::clamp(static_cast<int>(200e3 / first), 10, 2000);
@@ -91,14 +91,14 @@ class Bench {
       ours.push_back(batch(pair.ours, calls));
     }
     if (rank_ != 0) return;
-    const double own = bench::median(theirs), ms = bench::median(ours);
-    bench::Row row{.bench = "call",
-                   .subject = fmt::format("{} {} B a rank, {} ranks", pair.name, bytes, ranks_),
-                   .metric = "ns",
-                   .value = ms,
-                   .unit = "ns",
-                   .better = bench::Better::smaller,
-                   .peer = bench::Peer{"MPI " + bench::mpi_version(), own}};
+    const double own = timing::median(theirs), ms = timing::median(ours);
+    timing::Row row{.bench = "call",
+                    .subject = fmt::format("{} {} B a rank, {} ranks", pair.name, bytes, ranks_),
+                    .metric = "ns",
+                    .value = ms,
+                    .unit = "ns",
+                    .better = timing::Better::smaller,
+                    .peer = timing::Peer{"MPI " + timing::mpi_version(), own}};
     row.fields["over_ns"] = ms - own;
     rows->write(row);
   }
@@ -118,8 +118,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--json", json, "append rows to this file");
   app.add_option("--batches", batches, "of each kind; the median counts")->check(CLI::Range(1, 100000));
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(json);
   Bench(batches).run(rows.get());
   return 0;
 }

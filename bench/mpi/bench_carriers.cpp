@@ -17,10 +17,10 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_store.h"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -66,7 +66,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  void run(bench::Writer* rows) {
+  void run(timing::Writer* rows) {
     for (const std::string& collective : o_.collectives)
       for (const std::size_t bytes : o_.sizes) measure(collective, bytes, rows);
   }
@@ -116,10 +116,10 @@ class Bench {
     return [=] { checked(stretto_bcast(x, n, STRETTO_F32, 0, comm, &o)); };
   }
 
-  void measure(const std::string& what, std::size_t bytes, bench::Writer* rows) {
+  void measure(const std::string& what, std::size_t bytes, timing::Writer* rows) {
     const std::size_t n = std::max<std::size_t>(bytes / sizeof(float), 1);
     const std::size_t block = std::max<std::size_t>(n / std::size_t(ranks_), 1);
-    std::vector<Contestant> all{{bench::mpi_version(), by_mpi(what, n, block)},
+    std::vector<Contestant> all{{timing::mpi_version(), by_mpi(what, n, block)},
                                 {"stretto over MPI", ours(what, over_mpi_, n, block, 0)}};
     for (const Ucx& u : over_ucx_) all.push_back({u.name, ours(what, u.comm, n, block, 0)});
     if (bytes >= 65536) {
@@ -133,21 +133,21 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begun = MPI_Wtime();
         c.run();
-        const double us = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e6);
+        const double us = timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e6);
         if (k >= 0) c.us.push_back(us);
         if (k == -1 && &c == all.data()) repeats = std::clamp(static_cast<int>(o_.seconds * 1e6 / us), 3, 200);
       }
     }
     if (rank_ != 0) return;
-    const double mpi = bench::median(all[0].us);
+    const double mpi = timing::median(all[0].us);
     for (std::size_t i = 1; i < all.size(); ++i) {
-      bench::Row row{.bench = "carriers",
-                     .subject = fmt::format("{} {} B, {} ranks, {}, {}", what, bytes, ranks_, o_.place, all[i].name),
-                     .metric = "us",
-                     .value = bench::median(all[i].us),
-                     .unit = "us",
-                     .better = bench::Better::smaller,
-                     .peer = bench::Peer{all[0].name, mpi}};
+      timing::Row row{.bench = "carriers",
+                      .subject = fmt::format("{} {} B, {} ranks, {}, {}", what, bytes, ranks_, o_.place, all[i].name),
+                      .metric = "us",
+                      .value = timing::median(all[i].us),
+                      .unit = "us",
+                      .better = timing::Better::smaller,
+                      .peer = timing::Peer{all[0].name, mpi}};
       rows->write(row);
     }
   }
@@ -171,7 +171,7 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--connections", o.connections, "between two ranks, for long messages, over UCX")->delimiter(',');
   app.add_option("--seconds", o.seconds, "of the calls of one length");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  bench::Writer rows(rank == 0 ? o.json : "/dev/null");
+  timing::Writer rows(rank == 0 ? o.json : "/dev/null");
   Bench(o).run(&rows);
   return 0;
 }

@@ -15,11 +15,11 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
 #include "bench/mpi/fields.hpp"
 #include "stack/images.hpp"
 #include "stack/quality.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/mpi.hpp"
 
 namespace {
 
@@ -81,7 +81,7 @@ struct Way {
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows) {
+  Bench(const Options& o, timing::Writer* rows) : o_(o), rows_(rows) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     require(stretto_comm_create(MPI_COMM_WORLD, &comm_), "making the communicator");
@@ -116,7 +116,7 @@ class Bench {
       for (Way& w : ways)
         if (!o_.alone || !w.payload.empty()) take_turn(c, &w, turn > 0);
     }
-    const double mpi_ms = o_.alone ? 0 : bench::median(ways.front().ms);
+    const double mpi_ms = o_.alone ? 0 : timing::median(ways.front().ms);
     for (std::size_t i = 1; i < ways.size(); ++i) row(c, ways[i], mpi_ms);
   }
 
@@ -199,12 +199,12 @@ class Bench {
       by_mpi(c.values.data(), result_.data(), c.values.size());
     else
       require(by_stretto(c.values.data(), result_.data(), c.values.size(), &options), w->payload + " " + w->schedule);
-    const double ms = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - start) * 1e3);
+    const double ms = timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - start) * 1e3);
     if (!w->payload.empty() && !counts) check(c, w);
     if (!counts) return;
     w->ms.push_back(ms);
-    w->codec.push_back(bench::largest(MPI_COMM_WORLD, w->report.codec_seconds) * 1e3);
-    w->agree.push_back(bench::largest(MPI_COMM_WORLD, w->report.agree_seconds) * 1e3);
+    w->codec.push_back(timing::largest(MPI_COMM_WORLD, w->report.codec_seconds) * 1e3);
+    w->agree.push_back(timing::largest(MPI_COMM_WORLD, w->report.agree_seconds) * 1e3);
   }
 
   void check(const Contribution& c, Way* w) {
@@ -248,20 +248,20 @@ class Bench {
 
   void row(const Contribution& c, const Way& w, double mpi_ms) {
     const auto& [payload, schedule, bound, segment, all_ms, codec, agree, report, worst] = w;
-    const double ms = bench::median(all_ms);
-    const double sent = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.bytes_sent));
-    const double raw = bench::largest(MPI_COMM_WORLD, static_cast<double>(report.raw_bytes));
+    const double ms = timing::median(all_ms);
+    const double sent = timing::largest(MPI_COMM_WORLD, static_cast<double>(report.bytes_sent));
+    const double raw = timing::largest(MPI_COMM_WORLD, static_cast<double>(report.raw_bytes));
     const double compression = sent > 0 ? raw / sent : 1;
     if (rank_ != 0) return;
 
-    bench::Row r{.bench = "hosts",
-                 .subject = fmt::format("{}{} p={} {}{} {} {}", collective_ == "allreduce" ? "" : collective_ + " ",
-                                        c.name, ranks_, several(), o_.rate, payload, schedule),
-                 .metric = "ms",
-                 .value = ms,
-                 .unit = "ms",
-                 .better = bench::Better::smaller};
-    if (!o_.alone) r.peer = bench::Peer{collective_ + " of the MPI, " + bench::mpi_flavour(), mpi_ms};
+    timing::Row r{.bench = "hosts",
+                  .subject = fmt::format("{}{} p={} {}{} {} {}", collective_ == "allreduce" ? "" : collective_ + " ",
+                                         c.name, ranks_, several(), o_.rate, payload, schedule),
+                  .metric = "ms",
+                  .value = ms,
+                  .unit = "ms",
+                  .better = timing::Better::smaller};
+    if (!o_.alone) r.peer = timing::Peer{collective_ + " of the MPI, " + timing::mpi_flavour(), mpi_ms};
     // Cases without a bound use the first requested bound.
     if (bound != o_.bounds.front()) r.subject += " " + bound;
     if (segment > 0) r.subject += fmt::format(" segment={}", segment);
@@ -272,8 +272,8 @@ class Bench {
     r.fields["expected_ratio"] = report.expected_ratio;
     r.fields["mb_sent"] = sent * 1e-6;
     r.fields["compression"] = compression;
-    r.fields["codec_ms"] = bench::median(codec);
-    r.fields["agree_ms"] = bench::median(agree);
+    r.fields["codec_ms"] = timing::median(codec);
+    r.fields["agree_ms"] = timing::median(agree);
     if (o_.gbps > 0 && several().empty() && collective_ == "allreduce") {
       const double n = static_cast<double>(c.values.size() * sizeof(float));
       const double limit = 2.0 * (ranks_ - 1) / ranks_ * n / compression * 8 / (o_.gbps * 1e9) * 1e3;
@@ -290,7 +290,7 @@ class Bench {
   std::string several() const { return o_.hosts > 0 && o_.hosts < ranks_ ? fmt::format("hosts={} ", o_.hosts) : ""; }
 
   const Options& o_;
-  bench::Writer* rows_;  // on rank 0
+  timing::Writer* rows_;  // on rank 0
   int rank_ = 0, ranks_ = 1;
   stretto_comm comm_ = nullptr;
   std::string collective_;
@@ -323,8 +323,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--repeat", o.repeats)->check(CLI::Range(1, 1000));
   app.add_flag("--alone", o.alone, "no turns of the MPI, which take most of the time");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(o.json);
   Bench bench(o, rows.get());
   for (const std::string& name : o.fields) bench.field(name);
   return 0;

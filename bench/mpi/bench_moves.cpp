@@ -12,10 +12,11 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
 #include "bench/mpi/fields.hpp"
+#include "timing/mpi.hpp"
 
 using namespace stretto::bench;
+namespace timing = stretto::timing;
 
 namespace {
 
@@ -99,7 +100,7 @@ int run(int argc, char** argv, int rank) {
   for (std::size_t i = 0; i < d.in.size(); ++i) d.in[i] = arrays.values[i % arrays.values.size()];
   std::vector<MPI_Comm> comms;
   for (const std::string& b : bounds) comms.push_back(bounded(b));
-  Writer writer(rank == 0 ? json : "");
+  timing::Writer writer(rank == 0 ? json : "");
   for (const Case& c : cases) {
     std::vector<std::vector<double>> ms(1 + comms.size());
     std::vector<double> error(comms.size(), 0);
@@ -115,15 +116,15 @@ int run(int argc, char** argv, int rank) {
       }
     }
     for (std::size_t b = 0; b < comms.size(); ++b) {
-      Row row;
+      timing::Row row;
       row.bench = "moves";
       row.subject = fmt::format("{} {} ranks={} bytes={} bound={}", c.name, arrays.name, ranks, bytes, bounds[b]);
       row.metric = "milliseconds";
-      row.value = median(ms[b + 1]);
+      row.value = timing::median(ms[b + 1]);
       row.unit = "ms";
-      row.better = Better::smaller;
-      row.peer = Peer{mpi_version(), median(ms[0])};
-      row.fields["largest_error"] = largest(MPI_COMM_WORLD, error[b]);
+      row.better = timing::Better::smaller;
+      row.peer = timing::Peer{timing::mpi_version(), timing::median(ms[0])};
+      row.fields["largest_error"] = timing::largest(MPI_COMM_WORLD, error[b]);
       if (rank == 0) writer.write(row);
     }
   }

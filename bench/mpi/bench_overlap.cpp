@@ -29,10 +29,10 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_nonblocking.h"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -146,7 +146,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  void run(bench::Writer* rows) {
+  void run(timing::Writer* rows) {
     for (const std::string& collective : o_.collectives)
       for (const std::size_t bytes : o_.sizes)
         for (const std::string& work : o_.work)
@@ -158,7 +158,7 @@ class Bench {
     const std::size_t block = std::max<std::size_t>(n / std::size_t(ranks_), 1);
     const auto end_of_mpi = [this] { PMPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); };
     const auto end_of_ours = [this] { end(); };
-    const std::string mpi = bench::mpi_version();
+    const std::string mpi = timing::mpi_version();
     const int count = static_cast<int>(n), part = static_cast<int>(block);
     std::vector<Contestant> all{
         {mpi + ", blocking", Layout::all_cores, false, blocking_mpi(what, count, part), [] {}},
@@ -305,7 +305,8 @@ class Bench {
     return (ends[0] + ends[1]) * 1e3;
   }
 
-  void measure(const std::string& what, std::size_t bytes, const std::string& kind, double ratio, bench::Writer* rows) {
+  void measure(const std::string& what, std::size_t bytes, const std::string& kind, double ratio,
+               timing::Writer* rows) {
     std::vector<Contestant> all = contestants(what, std::max<std::size_t>(bytes / sizeof(float), 1));
     const auto switch_to = [&](const Contestant& c) {
       bind(c.layout);
@@ -320,7 +321,7 @@ class Bench {
     }
     // Ranks that share a core get it in time slices of milliseconds: the work is long compared with those, and equal on
     // all ranks.
-    const double wanted = std::max(ratio * bench::median(alone), 10.0);
+    const double wanted = std::max(ratio * timing::median(alone), 10.0);
     double best = 1e30;
     constexpr std::size_t sample = 2000;
     for (int k = 0; k < 5; ++k) best = std::min(best, timed([&] { work_.run(kind, sample); }));
@@ -341,23 +342,23 @@ class Bench {
   }
 
   void write(const std::string& what, std::size_t bytes, const std::string& kind, const std::vector<Contestant>& all,
-             bench::Writer* rows) {
+             timing::Writer* rows) {
     for (const Contestant& c : all) {
-      const double pure = bench::median(c.pure), compute = bench::median(c.compute), total = bench::median(c.total);
-      const auto row = [&](const char* metric, double value, const char* unit, std::optional<bench::Peer> peer) {
-        bench::Row r{
+      const double pure = timing::median(c.pure), compute = timing::median(c.compute), total = timing::median(c.total);
+      const auto row = [&](const char* metric, double value, const char* unit, std::optional<timing::Peer> peer) {
+        timing::Row r{
             .bench = "overlap",
             .subject = fmt::format("{} {} B, {}, {} ranks, {}, {}", what, bytes, kind, ranks_, o_.place, c.name),
             .metric = metric,
             .value = value,
             .unit = unit,
-            .better = bench::Better::smaller,
+            .better = timing::Better::smaller,
             .peer = std::move(peer)};
         rows->write(r);
       };
       const bool own = &c == all.data();
       const auto against = [&](const std::vector<double>& v) {
-        return own ? std::nullopt : std::optional(bench::Peer{all[0].name, bench::median(v)});
+        return own ? std::nullopt : std::optional(timing::Peer{all[0].name, timing::median(v)});
       };
       row("pure", pure, "ms", against(all[0].pure));
       row("compute", compute, "ms", std::nullopt);
@@ -403,7 +404,7 @@ int run(int argc, char** argv, int rank) {
   app.add_flag("--multiple", o.multiple, "MPI_THREAD_MULTIPLE, which messages on communication cores take");
   app.add_option("--turns", o.turns, "of each contestant")->check(CLI::PositiveNumber);
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  bench::Writer rows(rank == 0 ? o.json : "/dev/null");
+  timing::Writer rows(rank == 0 ? o.json : "/dev/null");
   Bench(o).run(&rows);
   return 0;
 }

@@ -9,9 +9,9 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
+#include "timing/mpi.hpp"
 
-using namespace stretto::bench;
+namespace timing = stretto::timing;
 
 namespace {
 
@@ -63,7 +63,7 @@ void alternating(double* x, double* y, int n, bool own) {
   (own ? PMPI_Barrier : MPI_Barrier)(MPI_COMM_WORLD);
 }
 
-// As BLACS does: a type for each broadcast, and an operation for each largest magnitude.
+// As BLACS does: a type for each broadcast, and an operation for each timing::largest magnitude.
 void column(double* x, double*, int n, bool own) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_vector(1, n, n, MPI_DOUBLE, &type);
@@ -98,7 +98,7 @@ double once(const Case& c, std::vector<double>& x, std::vector<double>& y, int b
   return seconds;
 }
 
-Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
+timing::Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
   std::vector<double> x(bytes / sizeof(double)), y(x.size());
   const int batch = bytes <= 1024 ? 200 : 1;
   std::array<std::vector<double>, 3> seconds;  // with the library; the MPI's own; the MPI's own again
@@ -109,16 +109,16 @@ Row measure(const Case& c, std::size_t bytes, int repeats, int ranks) {
       const auto who = static_cast<std::size_t>((k + turn) % 3);  // each comes first equally often
       seconds[who].push_back(once(c, x, y, batch, who > 0));
     }
-  Row row;
+  timing::Row row;
   row.bench = "preload";
   row.subject = fmt::format("{} ranks={} bytes={}", c.name, ranks, bytes);
   row.metric = "microseconds";
-  row.value = median(seconds[0]) * 1e6;
+  row.value = timing::median(seconds[0]) * 1e6;
   row.unit = "us";
-  row.better = Better::smaller;
-  row.peer = Peer{mpi_version(), median(seconds[1]) * 1e6};
+  row.better = timing::Better::smaller;
+  row.peer = timing::Peer{timing::mpi_version(), timing::median(seconds[1]) * 1e6};
   row.fields["bytes"] = bytes;
-  row.fields["control"] = median(seconds[2]) * 1e6;
+  row.fields["control"] = timing::median(seconds[2]) * 1e6;
   return row;
 }
 
@@ -129,11 +129,11 @@ int run(int argc, char** argv, int rank) {
   std::size_t largest = 16 << 20;
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--repeats", repeats, "turns of each")->check(CLI::Range(1, 100000));
-  app.add_option("--largest", largest, "bytes of the longest vector");
+  app.add_option("--timing::largest", largest, "bytes of the longest vector");
   if (int code = 0; !stretto::parsed(app, argc, argv, rank == 0, &code)) return code;
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::vector<Row> rows{measure({"barrier", barrier}, 0, repeats, ranks)};
+  std::vector<timing::Row> rows{measure({"barrier", barrier}, 0, repeats, ranks)};
   for (const Case& c : {Case{"allreduce", allreduce}, Case{"bcast", bcast}})
     for (const std::size_t bytes : {8u, 1024u, 65536u, 1u << 20, 16u << 20})
       if (bytes <= largest) rows.push_back(measure(c, bytes, repeats, ranks));
@@ -145,8 +145,8 @@ int run(int argc, char** argv, int rank) {
   rows.push_back(measure({"short_lived_100", short_lived<100>}, 8, repeats, ranks));
   rows.push_back(measure({"alternating", alternating}, 65536, repeats, ranks));
   if (rank == 0) {
-    Writer writer(json);
-    for (const Row& r : rows) writer.write(r);
+    timing::Writer writer(json);
+    for (const timing::Row& r : rows) writer.write(r);
   }
   return 0;
 }

@@ -11,9 +11,9 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -38,7 +38,7 @@ void checked(stretto_status s) {
 
 class Bench {
  public:
-  Bench(const Options& o, bench::Writer* rows) : o_(o), rows_(rows) {
+  Bench(const Options& o, timing::Writer* rows) : o_(o), rows_(rows) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     checked(stretto_comm_create(MPI_COMM_WORLD, &comm_));
@@ -72,10 +72,10 @@ class Bench {
           {.bench = "short",
            .subject = fmt::format("{} {} B, {} ranks, {}, {}", collective, bytes, ranks_, o_.place, all[i].name),
            .metric = "us",
-           .value = bench::median(all[i].us),
+           .value = timing::median(all[i].us),
            .unit = "us",
-           .better = bench::Better::smaller,
-           .peer = bench::Peer{bench::mpi_version(), bench::median(all[0].us)}});
+           .better = timing::Better::smaller,
+           .peer = timing::Peer{timing::mpi_version(), timing::median(all[0].us)}});
   }
 
  private:
@@ -114,11 +114,11 @@ class Bench {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begun = MPI_Wtime();
     for (int i = 0; i < o_.calls; ++i) call();
-    return bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / o_.calls * 1e6);
+    return timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) / o_.calls * 1e6);
   }
 
   const Options& o_;
-  bench::Writer* rows_;  // on rank 0
+  timing::Writer* rows_;  // on rank 0
   int rank_ = 0, ranks_ = 1;
   stretto_comm comm_ = nullptr;
   stretto_options unchecked_ = STRETTO_OPTIONS_INIT, in_memory_ = STRETTO_OPTIONS_INIT,
@@ -138,8 +138,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--calls", o.calls, "of a turn")->check(CLI::Range(1, 100000));
   app.add_option("--turns", o.turns, "of each contestant; the median counts")->check(CLI::Range(1, 100000));
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(o.json);
   Bench bench(o, rows.get());
   for (const std::string& collective : o.collectives) {
     if (collective == "barrier") {

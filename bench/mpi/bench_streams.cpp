@@ -17,9 +17,9 @@
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_main.hpp"
-#include "bench/mpi.hpp"
-#include "bench/rows.hpp"
 #include "stretto/stretto_mpi.h"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -72,7 +72,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  void run(bench::Writer* rows) {
+  void run(timing::Writer* rows) {
     for (std::size_t bytes = o_.smallest; bytes <= o_.largest; bytes *= 4) size(bytes, rows);
   }
 
@@ -89,7 +89,7 @@ class Bench {
     return o;
   }
 
-  void size(std::size_t bytes, bench::Writer* rows) {
+  void size(std::size_t bytes, timing::Writer* rows) {
     const std::size_t n = bytes / sizeof(float);
     const auto ours = [this, n](stretto_comm comm, stretto_options o) {
       return [this, n, comm, o] {
@@ -102,7 +102,7 @@ class Bench {
     exact.schedule = "node";
     exact.report = &raw;
     std::vector<Contestant> all{
-        {"MPI " + bench::mpi_version(),
+        {"MPI " + timing::mpi_version(),
          [this, n] { MPI_Allreduce(x_.data(), y_.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }},
         {"node raw", ours(node_, exact), &raw},
         {"node fused", ours(node_, options("node", &node)), &node},
@@ -112,21 +112,21 @@ class Bench {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begun = MPI_Wtime();
         c.run();
-        const double ms = bench::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
+        const double ms = timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
         if (k >= 0) c.ms.push_back(ms);
       }
     }
     if (rank_ != 0) return;
-    const double own = bench::median(all[0].ms);
+    const double own = timing::median(all[0].ms);
     for (std::size_t i = 1; i < all.size(); ++i) {
-      bench::Row row{.bench = "streams",
-                     .subject = fmt::format("allreduce {} KiB, {} ranks, rel:{:g}, {}", bytes >> 10, ranks_, o_.bound,
-                                            all[i].name),
-                     .metric = "ms",
-                     .value = bench::median(all[i].ms),
-                     .unit = "ms",
-                     .better = bench::Better::smaller,
-                     .peer = bench::Peer{all[0].name, own}};
+      timing::Row row{.bench = "streams",
+                      .subject = fmt::format("allreduce {} KiB, {} ranks, rel:{:g}, {}", bytes >> 10, ranks_, o_.bound,
+                                             all[i].name),
+                      .metric = "ms",
+                      .value = timing::median(all[i].ms),
+                      .unit = "ms",
+                      .better = timing::Better::smaller,
+                      .peer = timing::Peer{all[0].name, own}};
       row.fields["algorithm"] = all[i].report->algorithm;
       row.fields["shrunk_by"] = all[i].report->ratio;
       row.fields["codec_ms"] = all[i].report->codec_seconds * 1e3;
@@ -150,8 +150,8 @@ int run(int argc, char** argv, int rank) {
   app.add_option("--repeats", o.repeats, "rounds; the median counts")->check(CLI::Range(1, 100000));
   app.add_option("--bound", o.bound, "relative to the range");
   if (int code = 0; !parsed(app, argc, argv, rank == 0, &code)) return code;
-  std::unique_ptr<bench::Writer> rows;
-  if (rank == 0) rows = std::make_unique<bench::Writer>(o.json);
+  std::unique_ptr<timing::Writer> rows;
+  if (rank == 0) rows = std::make_unique<timing::Writer>(o.json);
   Bench(o).run(rows.get());
   return 0;
 }

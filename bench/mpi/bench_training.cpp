@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   }
   double sum = 0;
   for (const float m : model) sum += m;
-  if (rank == 0) std::printf("step %.6g sum %.9g\n", stretto::bench::median(ms), sum);
+  if (rank == 0) std::printf("step %.6g sum %.9g\n", stretto::timing::median(ms), sum);
   MPI_Finalize();
   return 0;
 }

@@ -15,14 +15,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "bench/mpi.hpp"
 #include "bench/node/limits.hpp"
 #include "bench/node/ours.hpp"
 #include "bench/node/regime.hpp"
-#include "bench/rows.hpp"
 #include "modules/mpi/carrier.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
+#include "timing/mpi.hpp"
+#include "timing/rows.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ struct Contest {
   int rank = 0, ranks = 1;
   bench::Ours* ours = nullptr;
   bench::Limits* limits = nullptr;  // with two ranks
-  bench::Writer* rows = nullptr;
+  timing::Writer* rows = nullptr;
   float *in = nullptr, *out = nullptr;          // ours
   float *mpi_in = nullptr, *mpi_out = nullptr;  // the MPI's
   std::size_t repeats = 0;
@@ -91,7 +91,7 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
     }
   }
   std::vector<double> medians;
-  for (auto& s : samples) medians.push_back(bench::largest(MPI_COMM_WORLD, bench::median(std::move(s))));
+  for (auto& s : samples) medians.push_back(timing::largest(MPI_COMM_WORLD, timing::median(std::move(s))));
   return medians;
 }
 
@@ -103,15 +103,15 @@ void write(Contest& c, const std::string& operation, std::size_t bytes, const st
     if (contestants[i].limit && (limit == 0 || us[i] < us[limit])) limit = i;
   for (std::size_t i = 1; i < us.size(); ++i) {
     if (contestants[i].limit && i != limit) continue;
-    bench::Row r{"node",
-                 fmt::format("{} ranks={} bytes={} memory={}{}", operation, c.ranks, bytes, c.memory,
-                             c.through == "node" ? "" : " through=" + c.through),
-                 "time",
-                 us[0],
-                 "us",
-                 bench::Better::smaller,
-                 bench::Peer{contestants[i].name, us[i]},
-                 fields};
+    timing::Row r{"node",
+                  fmt::format("{} ranks={} bytes={} memory={}{}", operation, c.ranks, bytes, c.memory,
+                              c.through == "node" ? "" : " through=" + c.through),
+                  "time",
+                  us[0],
+                  "us",
+                  timing::Better::smaller,
+                  timing::Peer{contestants[i].name, us[i]},
+                  fields};
     if (contestants[i].limit) r.fields["limit_by"] = bench::name(*contestants[i].limit);
     c.rows->write(r);
   }
@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
     c.repeats = repeats;
-    c.version = bench::mpi_version();
+    c.version = timing::mpi_version();
     c.peer = c.version.substr(0, c.version.find('.'));  // the flavour and its major version
     std::unique_ptr<carrier::Carrier> carrier;
     check(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &carrier));
@@ -264,7 +264,7 @@ int main(int argc, char** argv) {
     if (c.ranks == 2) limits.emplace(exchange, largest);
     c.limits = limits ? &*limits : nullptr;
     c.by_kernel = collectives->memory().usable(node::Access::kernel);
-    bench::Writer rows(c.rank == 0 ? json : "/dev/null");
+    timing::Writer rows(c.rank == 0 ? json : "/dev/null");
     c.rows = &rows;
     const std::size_t room = largest + 4096;
     for (const std::string kind : {"private", "mapped"}) {

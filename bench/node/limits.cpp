@@ -10,9 +10,9 @@
 #include <stdexcept>
 
 #include "base/waiting.hpp"
-#include "bench/rows.hpp"
 #include "node/group/wait.hpp"
 #include "node/memory/memory.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -117,7 +117,7 @@ double Limits::flag_round_trip() {
     }
     us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / trips);
   }
-  return median(std::move(us));
+  return timing::median(std::move(us));
 }
 
 void Limits::rewrite(std::size_t n, float by) noexcept {

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "bench/mpi.hpp"
 #include "bench/node/limits.hpp"
+#include "timing/mpi.hpp"
 
 namespace stretto::bench {
 
@@ -26,7 +26,7 @@ inline std::string regime_of(double before, double after) {
 }
 
 // The slowest of the ranks' measurements. Collective.
-inline double flag_between(Limits& limits) { return largest(MPI_COMM_WORLD, limits.flag_round_trip()); }
+inline double flag_between(Limits& limits) { return timing::largest(MPI_COMM_WORLD, limits.flag_round_trip()); }
 
 // Waits up to 8 seconds for a regime, and returns the final round trip: the scheduler moves busy cores together in
 // time, and may place idle cores anew. Collective.
@@ -36,7 +36,8 @@ inline double await_regime(Limits& limits, const std::string& wanted) {
     const auto begin = std::chrono::steady_clock::now();
     if (wanted != "near") std::this_thread::sleep_for(std::chrono::milliseconds(500));
     flag = flag_between(limits);
-    spent += largest(MPI_COMM_WORLD, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    spent += timing::largest(MPI_COMM_WORLD,
+                             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   return flag;
 }

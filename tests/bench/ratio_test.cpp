@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/codec/data.hpp"
 #include "bench/codec/ratio_measure.hpp"
 #include "bench/codec/ratio_published.hpp"
+#include "timing/data.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -35,21 +35,21 @@ double ratio_of(const std::vector<T>& x, double eps) {
 }
 
 // Fills in place, beside the same field with 0 there.
-void expect_fills_to_spoil_nothing(const Field<float>& field) {
-  const std::vector<float> plain = without_gaps(field.values);
+void expect_fills_to_spoil_nothing(const timing::Field<float>& field) {
+  const std::vector<float> plain = timing::without_gaps(field.values);
   for (std::size_t b = 0; b < kRatioBounds.size(); ++b) {
     SCOPED_TRACE(field.name + " " + kRatioBounds[b]);
-    const double eps = bound(b) * range_of<float>(plain);
+    const double eps = bound(b) * timing::range_of<float>(plain);
     EXPECT_GE(ratio_of(field.values, eps), kOfPlain * ratio_of(plain, eps));
   }
 }
 
-void expect_float64_to_halve(const Field<double>& field) {
-  const std::vector<double> plain = without_gaps(field.values);
+void expect_float64_to_halve(const timing::Field<double>& field) {
+  const std::vector<double> plain = timing::without_gaps(field.values);
   const std::vector<float> rounded(plain.begin(), plain.end());
   for (std::size_t b = 0; b < kRatioBounds.size(); ++b) {
     SCOPED_TRACE(field.name + " " + kRatioBounds[b]);
-    const double eps = bound(b) * range_of<double>(plain);
+    const double eps = bound(b) * timing::range_of<double>(plain);
     EXPECT_GE(ratio_of(plain, eps), kOfTwiceFloat32 * 2 * ratio_of(rounded, eps));
   }
 }
@@ -58,11 +58,11 @@ TEST(Ratio, RealFieldsAreNearTheBestPublishedFormatsRatio) {
   if (data().empty()) GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR names no directory";
   double log_ours[kRatioBounds.size()] = {}, log_newest[kRatioBounds.size()] = {};
   int compared = 0;
-  for (const Field<float>& field : fields<float>(data())) {
+  for (const timing::Field<float>& field : timing::fields<float>(data())) {
     if (!published(field.name, 0)) continue;
     ++compared;
-    const std::vector<float> plain = without_gaps(field.values);
-    const double range = range_of<float>(plain);
+    const std::vector<float> plain = timing::without_gaps(field.values);
+    const double range = timing::range_of<float>(plain);
     for (std::size_t b = 0; b < kRatioBounds.size(); ++b) {
       SCOPED_TRACE(field.name + " " + kRatioBounds[b]);
       const Published peers = *published(field.name, b);
@@ -79,30 +79,30 @@ TEST(Ratio, RealFieldsAreNearTheBestPublishedFormatsRatio) {
 
 TEST(Ratio, OfRealFieldsIsNotSpoiltByTheirFills) {
   if (data().empty()) GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR names no directory";
-  for (const Field<float>& field : fields<float>(data()))
-    if (has_gaps<float>(field.values)) expect_fills_to_spoil_nothing(field);
+  for (const timing::Field<float>& field : timing::fields<float>(data()))
+    if (timing::has_gaps<float>(field.values)) expect_fills_to_spoil_nothing(field);
 }
 
 TEST(Ratio, OfRealFieldsInFloat64IsTwiceThatInFloat32) {
   if (data().empty()) GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR names no directory";
-  for (const Field<double>& field : fields<double>(data())) expect_float64_to_halve(field);
+  for (const timing::Field<double>& field : timing::fields<double>(data())) expect_float64_to_halve(field);
 }
 
 TEST(Ratio, OfComputedFieldsIsNotSpoiltByFillsOrNaN) {
   int with_gaps = 0;
-  for (Field<float>& field : fields<float>("")) {
-    if (!has_gaps<float>(field.values)) continue;
+  for (timing::Field<float>& field : timing::fields<float>("")) {
+    if (!timing::has_gaps<float>(field.values)) continue;
     ++with_gaps;
     expect_fills_to_spoil_nothing(field);
     for (float& x : field.values)
-      if (!is_data(x)) x = std::numeric_limits<float>::quiet_NaN();
+      if (!timing::is_data(x)) x = std::numeric_limits<float>::quiet_NaN();
     expect_fills_to_spoil_nothing(field);
   }
   EXPECT_GT(with_gaps, 0);
 }
 
 TEST(Ratio, OfComputedFieldsInFloat64IsTwiceThatInFloat32) {
-  for (const Field<double>& field : fields<double>("")) expect_float64_to_halve(field);
+  for (const timing::Field<double>& field : timing::fields<double>("")) expect_float64_to_halve(field);
 }
 
 TEST(Ratio, OfZerosIsBeyondAThousand) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that includes in src/ go downward only: a file includes headers of its own floor and of the floors it may use.
+"""Checks that includes go downward only: a file of src/ includes headers of its own floor and of the floors it may use, and
+programs include nothing of the folders that use them.
 
 usage: check_floors.py [ROOT]    prints each include that climbs, as FILE:LINE, and exits 1 when there is one.
 """
@@ -27,6 +28,8 @@ USES = {
     "modules": {"backend", "call", "carrier", "node", "payload", "schedule"},
     "mpi": {"modules", "api", "backend", "call", "carrier"},
 }
+# Above src/: the folders of which a folder's files include nothing.
+ABOVE = {"src": {"timing", "apps", "bench", "tests"}, "timing": {"apps", "bench", "tests"}, "apps": {"bench", "tests"}, "bench": {"tests"}}
 PUBLIC = {"call", "select", "backend", "api", "modules", "mpi"}  # know the contract
 GROUND = {"codec", "schedule", "topology"}  # know nothing of MPI
 SOURCES = {".cpp", ".hpp", ".c", ".h", ".cu", ".cuh", ".inc"}
@@ -61,11 +64,21 @@ def climbing(root):
                 yield file, number, f'{floor} includes "{path}", which is not below it'
 
 
+def from_above(root):
+    """Yields (file, line number, what is wrong)."""
+    for room, above in ABOVE.items():
+        for file in sorted(f for f in (root / room).rglob("*") if f.suffix in SOURCES):
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if match and match["path"].split("/")[0] in above:
+                    yield file, number, f'{room} includes "{match["path"]}", which is above it'
+
+
 def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
     if not (root / "src").is_dir():
         sys.exit(f"{root} has no src/")
-    found = list(climbing(root))
+    found = [*climbing(root), *from_above(root)]
     for file, number, what in found:
         print(f"{file.relative_to(root)}:{number}: {what}")
     sys.exit(1 if found else 0)

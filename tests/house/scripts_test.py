@@ -24,7 +24,8 @@ def run(script, *args):
 class Floors(unittest.TestCase):
     def check(self, file, text):
         with tempfile.TemporaryDirectory() as root:
-            path = pathlib.Path(root, "src", file)
+            pathlib.Path(root, "src").mkdir()
+            path = pathlib.Path(root, file if file.startswith(("apps/", "timing/")) else f"src/{file}")
             path.parent.mkdir(parents=True)
             path.write_text(text)
             return run("tests/house/check_floors.py", root)
@@ -41,6 +42,11 @@ class Floors(unittest.TestCase):
     def test_the_ground_floor_may_not_include_mpi(self):
         self.assertEqual(self.check("schedule/a.cpp", "#include <mpi.h>\n")[0], 1)
         self.assertEqual(self.check("carrier/a.cpp", "#include <mpi.h>\n")[0], 0)
+
+    def test_a_program_may_not_include_a_benchmark_but_what_both_share(self):
+        status, text = self.check("apps/a.cpp", '#include "timing/rows.hpp"\n#include "bench/data.hpp"\n')
+        self.assertEqual((status, text), (1, 'apps/a.cpp:2: apps includes "bench/data.hpp", which is above it\n'))
+        self.assertEqual(self.check("timing/a.hpp", '#include "apps/a.hpp"\n')[0], 1)
 
     def test_an_include_that_leaves_its_directory_by_dots_is_refused(self):
         self.assertEqual(self.check("codec/a.cpp", '#include "../engine/run.hpp"\n')[0], 1)

@@ -5,26 +5,26 @@
 
 #include <fmt/core.h>
 
-#include "bench/codec/data.hpp"
 #include "codec/codec.hpp"
 #include "costs/together.hpp"
+#include "timing/data.hpp"
 
 namespace stretto::measure {
 namespace {
 
 // Synthetic data with bounds (relative to the range) that give ratios from about 2 to about 30.
 struct Data {
-  bench::Kind kind;
+  timing::Kind kind;
   double bound;
 };
-constexpr Data kData[] = {{bench::Kind::normal, 1e-5},
-                          {bench::Kind::normal, 1e-3},
-                          {bench::Kind::walk, 1e-4},
-                          {bench::Kind::sines, 1e-2},
-                          {bench::Kind::walk, 1e-1}};
-constexpr Data kQuickData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-1}};
+constexpr Data kData[] = {{timing::Kind::normal, 1e-5},
+                          {timing::Kind::normal, 1e-3},
+                          {timing::Kind::walk, 1e-4},
+                          {timing::Kind::sines, 1e-2},
+                          {timing::Kind::walk, 1e-1}};
+constexpr Data kQuickData[] = {{timing::Kind::normal, 1e-3}, {timing::Kind::walk, 1e-1}};
 // For dense streams, whose ratios are about 1.5 times those of fixed ones.
-constexpr Data kDenseData[] = {{bench::Kind::normal, 1e-3}, {bench::Kind::walk, 1e-4}, {bench::Kind::walk, 1e-2}};
+constexpr Data kDenseData[] = {{timing::Kind::normal, 1e-3}, {timing::Kind::walk, 1e-4}, {timing::Kind::walk, 1e-2}};
 constexpr std::size_t kSizes[] = {std::size_t{4} << 10, std::size_t{32} << 10, std::size_t{256} << 10,
                                   std::size_t{2} << 20};
 
@@ -47,25 +47,25 @@ class Walk {
  public:
   Walk(const Data& data, std::size_t bytes, codec::Coding coding) : values_(bytes / sizeof(T)), out_(values_.size()) {
     options_.coding = coding;
-    bench::compute<T>(data.kind, values_);
-    eps_ = data.bound * bench::range_of<T>(values_);
+    timing::compute<T>(data.kind, values_);
+    eps_ = data.bound * timing::range_of<T>(values_);
   }
 
   // Compresses the values in chunks of `bytes` raw bytes. Returns the ratio.
   double cut(std::size_t bytes) {
     count_ = bytes / sizeof(T);
     const std::size_t chunks = values_.size() / count_;
-    const std::size_t room = codec::compress_bound(bench::type_of<T>(), count_);
+    const std::size_t room = codec::compress_bound(timing::type_of<T>(), count_);
     streams_.clear();
     std::size_t all = 0;
     std::vector<std::byte> stream(room);
     for (std::size_t i = 0; i < chunks; ++i) {
       std::size_t written = 0;
-      must(codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, stream, &written, options_));
+      must(codec::compress(timing::type_of<T>(), &values_[i * count_], count_, eps_, stream, &written, options_));
       streams_.emplace_back(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(written));
       all += written;
     }
-    result_.resize(codec::combine_bound(bench::type_of<T>(), count_));
+    result_.resize(codec::combine_bound(timing::type_of<T>(), count_));
     at_ = 0;
     return static_cast<double>(chunks * count_ * sizeof(T)) / static_cast<double>(all);
   }
@@ -77,7 +77,7 @@ class Walk {
     switch (operation) {
       case Operation::compress:
         return must(
-            codec::compress(bench::type_of<T>(), &values_[i * count_], count_, eps_, result_, &written, options_));
+            codec::compress(timing::type_of<T>(), &values_[i * count_], count_, eps_, result_, &written, options_));
       case Operation::decompress: return must(codec::decompress(streams_[i], &out_[i * count_], count_));
       case Operation::add:
         return must(codec::combine(codec::Combine::add, streams_[i], streams_[next], result_, &written, options_));
@@ -110,7 +110,7 @@ void measure_type(const Job& job, std::span<const Data> all, codec::Coding codin
         for (const RankGroup& group : groups) {
           const Timing t = time_group(job, group, {job.seconds(0.02), 5, 2000}, [&] { walk->run(operation); });
           job.report.row({{"type", type},
-                          {"data", fmt::format("{} {:.0e}", bench::name(data.kind), data.bound)},
+                          {"data", fmt::format("{} {:.0e}", timing::name(data.kind), data.bound)},
                           {"ratio", ratio},
                           {"operation", name(operation)},
                           {"bytes", bytes},

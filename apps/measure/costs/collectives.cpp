@@ -5,10 +5,10 @@
 #include <memory>
 #include <thread>
 
-#include "bench/doubt.hpp"
 #include "model/profile/profile.hpp"
 #include "schedule/names.hpp"
 #include "schedule/schedule.hpp"
+#include "timing/steady.hpp"
 
 namespace stretto::measure {
 namespace {
@@ -78,11 +78,11 @@ class Series {
     std::vector<double> before = std::move(samples_);
     samples_.clear();
     for (int pass_number = 0; pass_number < kPasses; ++pass_number) pass(budget);
-    if (bench::median(before) < bench::median(samples_)) samples_ = std::move(before);
+    if (timing::median(before) < timing::median(samples_)) samples_ = std::move(before);
   }
 
   Timing result() const { return summary(samples_); }
-  bench::GrowingPoint point() const { return {bench::median(samples_), bench::is_steady(samples_)}; }
+  timing::GrowingPoint point() const { return {timing::median(samples_), timing::is_steady(samples_)}; }
   Collective collective() const { return collective_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -154,9 +154,9 @@ void repeat_doubtful(const Budget& budget, std::vector<Series>& all) {
   for (auto first = all.begin(); first != all.end();) {
     const auto last =
         std::find_if(first, all.end(), [&](const Series& s) { return s.collective() != first->collective(); });
-    std::vector<bench::GrowingPoint> points;
+    std::vector<timing::GrowingPoint> points;
     std::transform(first, last, std::back_inserter(points), [](const Series& s) { return s.point(); });
-    const std::vector<bool> doubts = bench::in_doubt(points);
+    const std::vector<bool> doubts = timing::in_doubt(points);
     for (auto series = first; series != last; ++series)
       if (doubts[static_cast<std::size_t>(series - first)]) series->repeat(budget);
     first = last;

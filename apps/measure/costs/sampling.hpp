@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/rows.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::measure {
 
@@ -43,7 +43,7 @@ inline Timing summary(const std::vector<double>& samples) {
   Timing t;
   if (samples.empty()) return t;
   t.samples = static_cast<int>(samples.size());
-  t.median = bench::median(samples);
+  t.median = timing::median(samples);
   t.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / t.samples;
   t.least = *std::min_element(samples.begin(), samples.end());
   return t;

@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "bench/rows.hpp"
 #include "stack/page.hpp"
+#include "timing/rows.hpp"
 
 namespace stretto::stacking {
 namespace {
@@ -44,15 +44,15 @@ std::string describe(const Options& o, const Images& im, const Result& r) {
 }
 
 void write_rows(const std::string& path, const Result& r) {
-  bench::Writer writer(path);
+  timing::Writer writer(path);
   for (const Row& row : r.rows) {
-    bench::Row line{.bench = "stacking",
-                    .subject = row.schedule + " " + row.payload,
-                    .metric = "ms",
-                    .value = row.ms,
-                    .unit = "ms",
-                    .better = bench::Better::smaller};
-    if (&row != &r.rows.front()) line.peer = bench::Peer{"MPI_Allreduce " + r.setting.flavour, r.rows.front().ms};
+    timing::Row line{.bench = "stacking",
+                     .subject = row.schedule + " " + row.payload,
+                     .metric = "ms",
+                     .value = row.ms,
+                     .unit = "ms",
+                     .better = timing::Better::smaller};
+    if (&row != &r.rows.front()) line.peer = timing::Peer{"MPI_Allreduce " + r.setting.flavour, r.rows.front().ms};
     line.fields = {
         {"ranks", r.setting.ranks},   {"hosts", r.setting.hosts},       {"images", r.setting.count},
         {"values", r.setting.values}, {"type", r.setting.type},         {"eps", r.setting.eps},

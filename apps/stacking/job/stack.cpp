@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "bench/mpi.hpp"
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_stream.h"
+#include "timing/mpi.hpp"
 
 namespace stretto::stacking {
 namespace {
@@ -125,7 +125,7 @@ void judge(MPI_Comm comm, const Images& im, const std::vector<std::byte>& result
 Row with_mpi(MPI_Comm comm, const Options& o, const Images& im, const Reference& ref, std::vector<std::byte>& result) {
   Row row{.schedule = "MPI_Allreduce", .payload = "-"};
   std::vector<std::byte> own(result.size());
-  row.ms = bench::slowest_median_ms(
+  row.ms = timing::slowest_median_ms(
       comm, o.repeats,
       [&] {
         add_own(im, own);
@@ -157,15 +157,15 @@ Row with_stretto(MPI_Comm comm, stretto_comm narrow, const Options& o, const Ima
   std::vector<const void*> own;
   for (std::uint64_t k = 0; k < im.share.count; ++k) own.push_back(im.data.data() + k * result.size());
   std::vector<double> codec;
-  row.ms = bench::slowest_median_ms(
+  row.ms = timing::slowest_median_ms(
       comm, o.repeats,
       [&] {
         require(stretto_allreduce_multi(own.data(), static_cast<int>(own.size()), result.data(), im.values, im.type,
                                         STRETTO_SUM, narrow, &options),
                 fmt::format("{} {}", schedule, payload.name()));
       },
-      [&] { codec.push_back(bench::largest(comm, report.codec_seconds) * 1e3); });
-  row.codec_ms = bench::median(std::move(codec));
+      [&] { codec.push_back(timing::largest(comm, report.codec_seconds) * 1e3); });
+  row.codec_ms = timing::median(std::move(codec));
   std::uint64_t raw_sent[2] = {report.raw_bytes, report.bytes_sent};
   row.sent = report.bytes_sent;
   MPI_Allreduce(MPI_IN_PLACE, &row.sent, 1, MPI_UINT64_T, MPI_MAX, comm);
@@ -240,8 +240,8 @@ Result stack_all(MPI_Comm comm, const Options& o, const Images& im, const Budget
   s.eps = budget.eps;
   s.images = im.origin;
   s.bound = o.bound.text;
-  s.mpi = bench::mpi_version();
-  s.flavour = bench::mpi_flavour();
+  s.mpi = timing::mpi_version();
+  s.flavour = timing::mpi_flavour();
   s.count = im.shape.n;
   s.height = im.shape.h;
   s.width = im.shape.w;
