@@ -83,7 +83,7 @@ bool stretto::api::Drive::drive(bool spare) noexcept {
 void stretto_comm_s::give_up(stretto::Status status, const char* why, std::uint64_t number,
                              std::uint64_t agreement_number) noexcept {
   std::array<char, 512> text{};
-  std::strncpy(text.data(), why, text.size() - 1);
+  stretto::copy_text(why, text);
   if (!broken) broken_by = text;
   broken = true;
   serves_in = ~0u;

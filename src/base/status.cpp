@@ -1,7 +1,7 @@
 #include "base/status.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -33,11 +33,14 @@ const char* name(Status s) noexcept {
 
 const char* message() noexcept { return last.data(); }
 
-void copy_message(std::span<char> text) noexcept {
-  if (text.empty()) return;
-  std::strncpy(text.data(), message(), text.size() - 1);
-  text.back() = 0;
+void copy_text(std::string_view text, std::span<char> to) noexcept {
+  if (to.empty()) return;
+  const std::size_t n = std::min(text.size(), to.size() - 1);
+  std::copy_n(text.data(), n, to.data());
+  to[n] = 0;
 }
+
+void copy_message(std::span<char> text) noexcept { copy_text(message(), text); }
 
 Status fail(Status s, std::string_view text) noexcept {
   last[printable(text, last.data(), last.size() - 1)] = 0;

@@ -34,7 +34,10 @@ const char* name(Status s) noexcept;
 // This thread's last failure; "" if there was none.
 const char* message() noexcept;
 
-// Terminated, and cut to fit.
+// Cuts `text` to fit, and ends it with a zero.
+void copy_text(std::string_view text, std::span<char> to) noexcept;
+
+// The last failure, by copy_text().
 void copy_message(std::span<char> text) noexcept;
 
 // Stores printable `text` (base/text/printable.hpp) as this thread's message, and returns `s`.

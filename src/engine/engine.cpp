@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -222,7 +221,7 @@ void Engine::Impl::tell_if_stranded(const WordRun& run) noexcept {
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
   if (end == none_ends) {
     end_status = status;
-    std::strncpy(why.data(), text, why.size() - 1);
+    copy_text(text, why);
   }
   end = std::min(end, from);
   for (auto& run : runs) {
@@ -248,7 +247,7 @@ void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noe
   alarm.rank = carrier.rank();
   alarm.status = status;
   alarm.from = from;
-  std::strncpy(alarm.text.data(), *text != 0 ? text : name(status), alarm.text.size() - 1);
+  copy_text(*text != 0 ? text : name(status), alarm.text);
   end_from(from, status, alarm.text.data());
   if (!news) return;
   told = from;
@@ -485,8 +484,8 @@ carrier::Alarm Engine::Impl::timeout_of(const Any& run, std::uint64_t from) cons
   alarm.status = Status::timeout;
   alarm.from = from;
   alarm.missing = run.missing();
-  const auto write = [&](const char* text) { std::strncpy(alarm.text.data(), text, alarm.text.size() - 1); };
-  if (!attempt([&] { write(run.diagnosis().c_str()); })) write("a peer is silent (no memory to say which)");
+  if (!attempt([&] { copy_text(run.diagnosis(), alarm.text); }))
+    copy_text("a peer is silent (no memory to say which)", alarm.text);
   return alarm;
 }
 

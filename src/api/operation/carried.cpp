@@ -1,6 +1,5 @@
 #include "api/operation/carried.hpp"
 
-#include <cstring>
 
 #include "api/communicator.hpp"
 #include "api/rounding.hpp"
@@ -78,7 +77,7 @@ select::Decision carried_decision(const stretto_comm_s& comm, const Shape& shape
   d.choice = {};
   d.choice.provider = Provider::schedules;
   d.choice.why = {select::Reason::agreement, 0, mpi};
-  std::strncpy(ran->algorithm.data(), "recursive_doubling", ran->algorithm.size() - 1);
+  copy_text("recursive_doubling", ran->algorithm);
   return d;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -52,7 +51,7 @@ void open_cores(Runtime* r) noexcept {
   if (!r->settings.cores) return;
   std::array<char, 512> text{};
   const Status s = r->settings.free_cores ? take_free_core() : api::ask_comm_cores();
-  if (s != Status::ok) std::strncpy(text.data(), message(), text.size() - 1);
+  if (s != Status::ok) copy_message(text);
   int rank = 0, failed = INT_MAX;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int mine = s == Status::ok ? INT_MAX : rank;
