@@ -91,8 +91,8 @@ class Meeting : public Pending {
 
 class NodeBackend : public Backend {
  public:
-  // *same: all ranks gave one value. Collective. incompatible: another rank called something else; the memory serves no
-  // more calls.
+  // *same: all ranks gave one value. incompatible: another rank called differently; the memory serves no more calls.
+  // Collective.
   virtual Status agree(std::uint64_t value, double timeout, bool* same) noexcept = 0;
 
   // Streams serve `call`, too, within its bound and by an allowed payload, with the engine's results; implies serves().
@@ -106,8 +106,8 @@ class NodeBackend : public Backend {
   virtual void give_up(Status status) noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the
-  // data. Calls run in the order of begin(), equal on every rank, driven by their tests and waits, blocking calls of
-  // this backend, and communication cores. `call` and its buffers are borrowed until the end.
+  // data. Calls run in the order of begin(), equal on every rank, driven by tests, waits, this backend's blocking calls
+  // and communication cores. `call` and its buffers are borrowed until the end.
   virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
@@ -117,7 +117,7 @@ class NodeBackend : public Backend {
   // Ranks called differently without an agreement: the memory serves no more calls, and the moved data are undefined.
   virtual bool differed() const noexcept = 0;
 
-  // Names ranks whose processes are known to have ended. For any thread, even after the backend's end.
+  // Names ranks whose processes have ended. Any thread may call the function, even after the backend's end.
   virtual std::function<std::string()> ended() const = 0;
 
   // Once all ranks know that they called differently. True: the memory serves nothing from now on.
@@ -129,7 +129,7 @@ class NodesBackend : public Backend {
   // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Exact values of `call` are few enough to move without the engine's runs.
+  // Few enough exact values to move without the engine's runs.
   virtual bool runs_at_once(const Call& call) const noexcept = 0;
 
   virtual void give_up(Status status) noexcept = 0;
@@ -137,7 +137,6 @@ class NodesBackend : public Backend {
   virtual std::function<std::string()> ended() const = 0;
 };
 
-// Null: none.
 struct Backends {
   std::unique_ptr<Backend> schedules;
   std::unique_ptr<Backend> mpi;

@@ -5,7 +5,7 @@
 
 namespace stretto::backend {
 
-// The arguments are checked, and counts complete on every rank.
+// Precondition: checked arguments, and complete counts.
 engine::Arguments engine_arguments(const call::Call& call, int rank) noexcept;
 
 }  // namespace stretto::backend

@@ -20,14 +20,14 @@ struct DevicePlace {
   double limit = 0;  // seconds; <= 0: no limit
 };
 
-// For one thread at a time, with its device current.
+// One thread at a time, with its device current.
 class DeviceComm : public carrier::DeviceMessages {
  public:
   // With raw values. Equal on every rank.
   virtual bool serves(const call::Call& call) const noexcept = 0;
 
-  // Begins to enqueue the collective on a stream, perhaps into a graph. Requires serves(), no messages in flight, and
-  // all earlier collectives enqueued. Collective.
+  // Begins to enqueue the collective on a stream, perhaps into a graph. Precondition: serves(), no messages in flight,
+  // and all earlier collectives enqueued. Collective.
   virtual Status begin(const call::Call& call, void* stream) noexcept = 0;
 
   // Enqueuing may wait for other ranks; nothing else may begin before *enqueued.

@@ -1,5 +1,4 @@
-// A module (src/modules) is loaded on demand. Core and module use each other's classes, so versions and builds must be
-// equal.
+// Loaded on demand. Core and module use each other's classes, so versions and builds must be equal.
 #pragma once
 
 #include <memory>
@@ -25,9 +24,9 @@ struct Module {
   const char* serves;  // "Open MPI 5.0.11"
   // The software at run time, or why it cannot be used. Null: the MPI alone.
   Status (*finds)(std::string* found) noexcept;
-  // Over the MPI_Comm at `comm`. Null for modules of no MPI.
+  // `comm`: an MPI_Comm's address. Null for modules of no MPI.
   Status (*transport_of)(const void* comm, std::unique_ptr<Transport>* transport) noexcept;
-  // Among ranks that meet in a store, which is not used afterwards. Null for modules of an MPI.
+  // Ranks meet in a store, which is not used afterwards. Null for modules of an MPI.
   Status (*transport_in)(carrier::Store& store, const Place& place, std::unique_ptr<Transport>* transport) noexcept;
   // For ranks that know an id made by one of them. Collective. Null: none.
   Status (*make_device_comm_id)(DeviceCommId* id) noexcept = nullptr;

@@ -45,8 +45,8 @@ class Transport : public node::Exchange {
   // Longest message in bytes to another host that travels as soon as it is sent. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
-  // A look for messages gives the core away if none has come. Some MPIs take tens of milliseconds to tell, so rank 0
-  // asks, and others set its answer.
+  // A poll gives the core away if no message has come. Some MPIs take tens of milliseconds to tell, so rank 0 asks, and
+  // others set its answer.
   virtual bool yields() noexcept { return false; }
   virtual void set_yields(bool) noexcept {}
 
@@ -62,7 +62,7 @@ class Transport : public node::Exchange {
   // While this rank waits for something else.
   virtual void progress() noexcept = 0;
 
-  // The creation's time limit ends. `ended` (perhaps empty) names ended processes of peers, for diagnoses.
+  // The creation's time limit ends. `ended` (perhaps empty) names ended processes of peers.
   virtual void created(std::function<std::string()> ended) noexcept = 0;
 };
 

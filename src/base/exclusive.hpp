@@ -1,4 +1,4 @@
-// A lock for work that one thread drives: others try it and go on. lock() yields. try_lock() by the holder fails.
+// For work that one thread drives while others only try the lock. lock() yields; try_lock() by the holder fails.
 #pragma once
 
 #include <atomic>

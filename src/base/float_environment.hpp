@@ -10,8 +10,7 @@
 
 namespace stretto {
 
-// Rounding to nearest with denormals, whatever the caller had set. All units of the C library; on x86-64 also the x87,
-// by which strtod rounds.
+// Rounding to nearest with denormals, in all units of the C library; on x86-64 also the x87, by which strtod rounds.
 class WholeFloatEnvironment {
  public:
   WholeFloatEnvironment() noexcept {

@@ -9,7 +9,6 @@
 namespace stretto {
 namespace {
 
-// A purpose with its number, cut to fit.
 struct Text {
   std::array<char, 200> chars;
   std::size_t size;

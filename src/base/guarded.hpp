@@ -1,4 +1,4 @@
-// These functions turn exceptions of the standard library, for lack of memory or threads, into values.
+// Turns the standard library's exceptions for lack of memory or threads into values.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-// What memory was wanted for, as "for a list of cores" or "to list {} messages", with the number. Borrows the text.
+// The purpose of memory, as "for a list of cores" or "to list {} messages", with the number. Borrows the text.
 class Purpose {
  public:
   constexpr Purpose(const char* text) noexcept : text_(text) {}  // NOLINT: literals convert
@@ -32,7 +32,7 @@ class Purpose {
   bool is_format_ = false;
 };
 
-// What `work` returns (a Status, or nothing: ok), or Purpose::fail_caught().
+// Returns the Status of `work` (void: ok), or Purpose::fail_caught().
 template <class Work>
 Status guarded(const Purpose& purpose, Work&& work) noexcept {
   try {
@@ -47,7 +47,7 @@ Status guarded(const Purpose& purpose, Work&& work) noexcept {
   }
 }
 
-// False: `work` threw. For what goes on without it.
+// False: `work` threw, and its caller continues without the result.
 template <class Work>
 [[nodiscard]] bool attempt(Work&& work) noexcept {
   try {
@@ -58,7 +58,6 @@ template <class Work>
   }
 }
 
-// What `work` returns, or where it throws, `instead`.
 template <class T, class Work>
 [[nodiscard]] T value_or(T instead, Work&& work) noexcept {
   try {

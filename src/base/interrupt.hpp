@@ -9,7 +9,7 @@ struct Interrupt {
 
 void interrupt_by(Interrupt interrupt) noexcept;
 
-// Asked by long waits, 20 times a second. True: the wait fails with Status::timeout.
+// Long waits ask 20 times a second. True: the wait fails with Status::timeout.
 bool interrupted() noexcept;
 
 }  // namespace stretto

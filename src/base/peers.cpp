@@ -12,7 +12,7 @@ namespace stretto {
 namespace {
 
 constexpr double most_unused = 0.3;                       // of a core
-constexpr double least_watched = 4e-3, most_watched = 2;  // seconds between two samples that are compared
+constexpr double least_watched = 4e-3, most_watched = 2;  // seconds between compared samples
 constexpr int enough_unused = 2;
 
 struct Peers {
@@ -72,7 +72,7 @@ bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept 
 bool PeersWatch::had_cores(const PeersTime& now) noexcept {
   if (now.cores == 0) return false;
   const double passed = now.when - judged_.when;
-  if (passed < least_watched) return true;  // the next sign tells
+  if (passed < least_watched) return true;
   unused_ = passed > most_watched || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
   judged_ = now;
   return unused_ < enough_unused;

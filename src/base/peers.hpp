@@ -1,5 +1,5 @@
-// Ranks that share cores take them from each other. If the processes of this host's ranks use up their cores, no other
-// program has a part.
+// Ranks that share cores take them from each other. If this host's ranks use up their cores, no other program has a
+// part.
 #pragma once
 
 #include <sched.h>
@@ -25,9 +25,9 @@ struct CoreSet {
 void add_peers_cores(const CoreSet& cores) noexcept;
 
 struct PeersTime {
-  double when = 0;  // seconds of CLOCK_MONOTONIC
-  double used = 0;  // seconds of processor time of all peers
-  int cores = 0;    // fewer than peers, or 0: unknown, or peers have a core each
+  double when = 0;  // CLOCK_MONOTONIC, in seconds
+  double used = 0;  // all peers' processor time in seconds
+  int cores = 0;    // fewer than peers; 0: unknown, or peers have a core each
 };
 
 // Takes about a microsecond a peer.
@@ -44,8 +44,8 @@ class PeersWatch {
   bool had_cores(const PeersTime& now) noexcept;
 
  private:
-  PeersTime judged_;  // the latest sample that was judged
-  int unused_ = 0;    // samples in succession that left a part unused
+  PeersTime judged_;
+  int unused_ = 0;  // successive samples that left a part unused
 };
 
 }  // namespace stretto

@@ -1,4 +1,4 @@
-// Memory that somebody may still access stays until the process ends.
+// Memory that others may still access stays until the process ends.
 #pragma once
 
 #include <atomic>

@@ -37,7 +37,6 @@ constexpr double quiet = 0.1;           // and the least again after this long w
 
 std::atomic<std::uint64_t> slept{0};
 
-// Evidence that another program wants this thread's core.
 struct CoreDemand {
   double sign = 0;
   double until = 0;

@@ -21,7 +21,6 @@ Status parse_wait_mode(std::string_view text, WaitMode* mode) noexcept;
 // STRETTO_WAIT, read once; automatic if malformed.
 WaitMode wait_mode() noexcept;
 
-// invalid_argument if STRETTO_WAIT is malformed.
 Status check_wait_mode() noexcept;
 
 inline void pause() noexcept {
@@ -54,10 +53,10 @@ enum class Wakes : std::uint8_t {
   by_nothing,   // no descriptor or bell, as for an MPI
   by_the_peer,  // the awaited store; a transport must progress meanwhile
   by_all,
-  by_messages  // by_all, and of other hosts: a background thread sleeps at once
+  by_messages  // also by other hosts' messages: a background thread sleeps at once
 };
 
-// This thread works beside others that want the cores: in mode automatic its waits for messages sleep at once.
+// Other threads want the cores: in mode automatic this thread's waits for messages sleep at once.
 void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.
@@ -78,7 +77,6 @@ class Waiting {
     if (check_yields_) yielded_ = now;
   }
 
-  // next() begins another wait.
   void reset() noexcept { began_ = -1; }
 
   // After a failed check. Positive: seconds to sleep. 0: it has paused or yielded.

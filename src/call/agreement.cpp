@@ -126,7 +126,7 @@ Status differ(const Signature& merged, const std::vector<std::size_t>& sends, co
               more);
 }
 
-// What `describe` returns, or `incompatible`, with `text` for its message.
+// Falls back to `text` where `describe` lacks memory.
 template <class Describe>
 Status described(std::string_view text, Describe&& describe) noexcept {
   Status s = Status::incompatible;

@@ -1,7 +1,6 @@
-// A flat record of words, merged over all ranks in one small allreduce before a collective; merging is associative and
-// commutative. It holds arguments on which ranks must agree, with the ranks that gave the smallest and largest value;
-// the first failure that a rank found in its own; and the range of values, the number of contributions, and sampled
-// ratios.
+// Words that one small allreduce merges over all ranks before a collective; merging is associative and commutative.
+// They hold arguments on which ranks must agree, with the ranks that gave the smallest and largest value; a rank's
+// first failure; the range of values, the number of contributions, and sampled ratios.
 #pragma once
 
 #include <array>
@@ -77,16 +76,16 @@ struct Signature {
 inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) == 664);  // whole words; docs/architecture.md
 
-// Hash of the arguments, but for Field::unchecked. Never 0.
+// Covers the arguments, but for Field::unchecked. Never 0.
 std::uint64_t digest(const Signature& s) noexcept;
 
 void merge(const Signature& from, Signature& into) noexcept;
 
-// Every rank's: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank for
-// each. Sets this thread's message, uncut if the failure is its own.
+// Equal on every rank: ok, some rank's failure, or `incompatible` with each differing argument, two values, and a rank
+// for each. Sets this thread's message, uncut if the failure is its own.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Ranks are at different calls, since they disagree about whether an earlier one was checked.
+// Ranks are at different calls, since they disagree about whether an earlier call was checked.
 bool is_out_of_step(const Signature& merged) noexcept;
 
 // Valid calls differ at most in bounds, schedules and payloads: they could run exactly.

@@ -1,4 +1,4 @@
-// A call's arguments, copied where the contract says so, not interpreted.
+// Arguments are copied where the contract says so, not interpreted.
 #pragma once
 
 #include <cstddef>

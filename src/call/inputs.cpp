@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t group = 1024;
 constexpr std::size_t samples = 4, most_samples = 16;
-constexpr std::size_t sampled_part = 4;                // groups of a short input for each one that is sampled
+constexpr std::size_t sampled_part = 4;                // groups of a short input for each sampled group
 constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }

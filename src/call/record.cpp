@@ -34,7 +34,6 @@ Status copy_counts_of_root(Call& c, const stretto_call& r, int rank, int ranks) 
   return scatters ? copy_counts(c, r.sendcounts, r.sdispls, ranks) : copy_counts(c, r.recvcounts, r.rdispls, ranks);
 }
 
-// In place, a rank sends to each other as much as it receives.
 Status copy_counts_by_pair(Call& c, const stretto_call& r, int ranks) {
   const bool in_place = r.sendbuf == STRETTO_IN_PLACE;
   if (!in_place) {

@@ -51,8 +51,7 @@ constexpr void* recv_of(const stretto_call& c, int rank) noexcept {
   return none ? nullptr : c.recvbuf;
 }
 
-// Copies the arrays. Every rank interprets alike. invalid_argument: an array that is NULL, a number below 0, or no
-// collective.
+// Copies the arrays. invalid_argument, on every rank: an array that is NULL, a number below 0, or no collective.
 Status interpret(const stretto_call& record, int rank, int ranks, Call* call);
 
 // Accepts another version of the struct. invalid_argument: NULL, or an impossible size; unsupported: fields of a later

@@ -18,7 +18,7 @@ struct Completion {
   Status status = Status::ok;
 };
 
-// Without a receive. `bytes`: the length, or less if it comes in parts.
+// A message without a receive. `bytes`: the length, or less if it comes in parts.
 struct Arrival {
   int peer = -1;
   std::uint64_t tag = 0;
@@ -31,7 +31,7 @@ struct Alarm {
   std::int32_t rank = -1;
   Status status = Status::internal;
   std::uint64_t from = 0;
-  std::int32_t missing = -1;     // of a timeout: the rank that `rank` waits for, which answers if it waits itself
+  std::int32_t missing = -1;     // timeout: the rank that `rank` waits for, which answers if it waits itself
   std::array<char, 384> text{};  // zero-terminated reason
 };
 
@@ -63,16 +63,16 @@ class Carrier {
   // is no error.
   virtual Status wait_any(std::span<Completion> done, std::size_t* n, double seconds) noexcept = 0;
 
-  // Withdraws a transfer. True: it will not be reported. False: the carrier may access its memory as long as it lives.
+  // True: the transfer will not be reported. False: the carrier may access its memory as long as it lives.
   virtual bool cancel(std::uint64_t id) noexcept = 0;
 
   // *found: the first message from `peer` without a receive, but for alarms. Queries the transport.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // To all others; calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no call of other ranks.
+  // Calls beyond `most_alarms` do nothing. Uses reserved memory, and needs no other rank's call.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
-  // A new one of another rank. Queries the transport, for ranks that wait in vain.
+  // Another rank's new alarm. Queries the transport, for ranks that wait in vain.
   virtual bool hear(Alarm* alarm) noexcept = 0;
 };
 

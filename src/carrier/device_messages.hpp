@@ -1,6 +1,5 @@
 // Messages between device memories without host staging. The engine announces each by a host message with its length,
-// or its sender's failure, so that messages of a failed rank never begin. For one thread at a time, with the device
-// current.
+// or its sender's failure, so a failed rank's messages never begin. One thread at a time, with the device current.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +18,13 @@ struct Loan {
   std::uint64_t number = 0;
 };
 
-// One side of a message. As the host knows, no enqueued work writes a send's memory, or accesses a receive's. Both
-// sides give one length. Messages of a pair of ranks and a tag match in the order of starting.
+// As the host knows, no enqueued work writes a send's memory, or accesses a receive's. Both sides give one length.
+// Messages of a pair of ranks and a tag match in the order of starting.
 struct DeviceTransfer {
   int peer = -1;
   bool sends = false;
   std::uint64_t tag = 0;
-  void* data = nullptr;   // null: a receive to be dropped, if drops()
+  void* data = nullptr;   // null: drops the message, if drops()
   std::size_t bytes = 0;  // not 0
   std::uint64_t id = 0;   // reported at its end; need not be unique
   Loan* loan = nullptr;
@@ -38,7 +37,7 @@ class DeviceMessages {
   // "NCCL 2.28.9". Static, or the object's.
   virtual const char* name() const noexcept = 0;
 
-  // A group moves only after earlier ones: the engine begins them in one order on all ranks.
+  // A group moves only after earlier groups: the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
   // A rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it raises an
@@ -46,11 +45,11 @@ class DeviceMessages {
   virtual bool drops() const noexcept { return false; }
 
   // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the
-  // program's. It is reported twice: when *loan has the address, and when the sender has the message back. A failed one
-  // is reported once, and nothing is lent.
+  // program's. It is reported twice: when *loan has the address, and when the sender has the message back. A failed
+  // receive is reported once, without a loan.
   virtual bool lends(int /*peer*/, bool /*raw*/) const noexcept { return false; }
 
-  // Work enqueued from here on may read it.
+  // Work enqueued from here on may read the loan.
   virtual Status borrow(const Loan&) noexcept { return no_loan(); }
 
   // The device has passed all reading work.

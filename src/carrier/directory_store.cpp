@@ -71,7 +71,6 @@ class DirectoryStore final : public Store {
   }
 
  private:
-  // Characters unfit for a file name become numbers.
   std::string path_of(const std::string& key) const {
     std::string path = directory_ + "/";
     for (const char c : key) {

@@ -6,8 +6,8 @@
 
 namespace stretto::carrier {
 
-// A carrier among some ranks of `whole`: rank i is rank members[i]. Meanwhile these tags have no other user between
-// members. Alarms are those of the whole carrier, with its ranks. Borrows both.
+// A carrier among some ranks of `whole`: rank i is rank members[i]. These tags have no other user between members.
+// Alarms are those of the whole carrier, with its ranks. Borrows both.
 class GroupCarrier final : public Carrier {
  public:
   GroupCarrier(Carrier& whole, std::span<const std::int32_t> members) noexcept;

@@ -1,4 +1,3 @@
-// A link's rate, for benchmarks.
 #pragma once
 
 #include <memory>

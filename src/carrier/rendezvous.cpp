@@ -23,7 +23,7 @@ constexpr auto again = std::chrono::milliseconds(300);
 constexpr auto nap = std::chrono::milliseconds(1);
 constexpr double longest_wait = 1e9;
 constexpr double grace = 2;       // seconds beyond its limit to learn from rank 0 who is missing
-constexpr double to_confirm = 1;  // beyond its limit, for ranks that came at its end
+constexpr double to_confirm = 1;  // seconds beyond its limit, for ranks that came at its end
 
 std::string random_text() {
   std::array<std::uint8_t, 16> bytes{};
@@ -87,7 +87,7 @@ class Rendezvous {
     return s;
   }
 
-  // This rank's keys, and those for it alone. Keeps an earlier failure's message.
+  // Removes this rank's keys, and those for it alone. Keeps an earlier failure's message.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -209,7 +209,7 @@ class Rendezvous {
       }
       if (std::all_of(ready.begin(), ready.end(), [](bool r) { return r; })) {
         *confirmed = true;
-        compare();  // not before: differences may be an earlier program's
+        compare();  // earlier differences may be an earlier program's
         return say_go(reply_.status, reply_.why);
       }
       if (late(to_confirm))

@@ -21,7 +21,7 @@ bool take(std::string_view* from, long* number);
 
 struct Hello {
   std::string version, nonce;
-  std::string failure;  // why this rank cannot take part; empty: it can
+  std::string failure;
   long rank = 0, size = 0;
   Member member;
 
@@ -32,7 +32,7 @@ struct Hello {
 };
 
 struct SessionReply {
-  std::string id;  // random; in keys' names
+  std::string id;
   std::string secret;
   Status status = Status::ok;
   std::string why;

@@ -8,7 +8,7 @@
 
 namespace stretto::carrier {
 
-// By the watchdog's thread. Must not throw.
+// Runs on the watchdog's thread. Must not throw.
 using LateHandler = std::function<void(const char* call, double limit)>;
 
 // The thread lives while a caller lives that ever gave a limit.
@@ -21,7 +21,7 @@ class Watchdog {
 
   void set_late(LateHandler late);
 
-  // `call`: static; `limit`: positive. Without a thread there is none.
+  // `call`: static; `limit`: positive. Without a thread there is no limit.
   void begin(const char* call, double limit) noexcept {
     if (!joined_) [[unlikely]]
       join();

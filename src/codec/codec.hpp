@@ -1,4 +1,4 @@
-// The codec: values <-> streams of error-bounded codes, and arithmetic on streams.
+// Values <-> streams of error-bounded codes, and arithmetic on streams.
 //
 // A stream holds `count` values as integer codes on a grid of width w <= 2*eps (docs/format.md). Promises for every
 // input, tested in tests/codec:
@@ -30,7 +30,7 @@ const char* name(Type t) noexcept;
 
 inline constexpr int kMaxMarks = 16;
 
-// All instruction sets produce the same bytes; `best` is the fastest on this processor.
+// All instruction sets produce the same bytes.
 enum class Isa : std::uint8_t { best, reference, portable, avx512 };
 const char* name(Isa isa) noexcept;
 Isa best_isa() noexcept;
@@ -54,18 +54,17 @@ Parallel threads(int width) noexcept;
 
 struct Options {
   Isa isa = Isa::best;
-  // Largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams that will be added.
+  // Largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams to be added.
   double magnitude = 0;
-  bool checksum = false;               // write a CRC-32C of the whole stream, which readers verify
-  const Parallel* parallel = nullptr;  // borrowed for the call
-  // Marks of missing data among floats, rounded to the values' type; at most kMaxMarks, borrowed for the call.
-  // compress() keeps them bit for bit, and no other value decodes to a mark. Ranges exclude them. Integers and
-  // add_values() ignore them.
+  bool checksum = false;               // write a CRC-32C of the stream, which readers verify
+  const Parallel* parallel = nullptr;  // borrowed
+  // Marks of missing data among floats, rounded to the values' type; at most kMaxMarks, borrowed. compress() keeps them
+  // bit for bit, and no other value decodes to a mark. Ranges exclude them. Integers and add_values() ignore them.
   std::span<const double> marks{};
   // compress(): keeps finite floats of at least this magnitude bit for bit.
   double keep_from = std::numeric_limits<double>::infinity();
   Coding coding = Coding::automatic;
-  // The coding whose costs choose the order of prediction of values' groups. automatic: that of the stream.
+  // The coding whose costs choose the order of prediction. automatic: the stream's.
   Coding orders = Coding::automatic;
 };
 
@@ -90,8 +89,7 @@ using MutableBytes = std::span<std::byte>;
 // some percent.
 std::size_t compress_bound(Type t, std::size_t count) noexcept;
 
-// Largest result of a binary operation on streams of this type and count of at most compress_bound() bytes. Sums hold
-// verbatim values exactly, hence more.
+// For a binary operation on streams of at most compress_bound() bytes. Sums hold verbatim values exactly, hence more.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
 // Room that nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks
@@ -168,7 +166,7 @@ Status scale(Bytes a, std::int32_t k, MutableBytes out, std::size_t* written, co
 Status slice(Bytes a, std::uint64_t first, std::size_t n, MutableBytes out, std::size_t* written,
              const Options& = {}) noexcept;
 
-// a followed by b. `incompatible` unless type, grid width and contributions are equal.
+// `incompatible` unless type, grid width and contributions are equal.
 Status concatenate(Bytes a, Bytes b, MutableBytes out, std::size_t* written, const Options& = {}) noexcept;
 
 }  // namespace stretto::codec

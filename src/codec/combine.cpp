@@ -37,7 +37,6 @@ Status check_pair(Combine op, const Info& a, const Info& b) noexcept {
   return Status::ok;
 }
 
-// Fails if the header cannot represent the result.
 Status result_info(Combine op, const Info& a, const Info& b, Info* info) noexcept {
   *info = a;
   info->eps = std::max(a.eps, b.eps);
@@ -151,7 +150,7 @@ Status combine(Combine op, Bytes a, Bytes b, MutableBytes out, std::size_t* writ
   const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {
     return combine_part(op, va, vb, spec, *kernels, writer, first, last, p, end);
   };
-  // Excludes the kernels' room: the slack of other groups provides it.
+  // Excludes the kernels' room: other groups' slack provides it.
   const auto reserve = [&](std::uint64_t first, std::uint64_t last) {
     return likely_bytes(va, first, last) + likely_bytes(vb, first, last) + (last - first) * kCombineSlack;
   };

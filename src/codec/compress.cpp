@@ -13,7 +13,7 @@ namespace {
 std::size_t largest_group(Type t, int m) noexcept {
   const int value = value_bytes(t);
   if (!is_integer(t)) return 4 + static_cast<std::size_t>(m) * static_cast<std::size_t>(value);
-  // Word, base, slope, 32 full planes per block, widths. Wide differences may need all 64 planes.
+  // Word, base, slope, 32 full planes per block (64 for wide differences), widths.
   return 4 + 16 + 32 + static_cast<std::size_t>(kBlocks) * kBlock / 8 * (value == 4 ? 34 : 64);
 }
 

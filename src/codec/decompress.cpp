@@ -66,8 +66,8 @@ Status overflow_in(const StreamView& s, std::uint64_t g, std::uint32_t divisor) 
   return fail(Status::overflow, "decompress: the result does not fit its type at group {}", g);
 }
 
-// Kernels are exact for usual widths: a float32 width times a narrow code is exact in float64, and float64 products are
-// far from overflow and underflow.
+// Kernels are exact for usual widths: a float32 width times a narrow code is exact in float64, and float64 products
+// neither overflow nor underflow.
 template <class T>
 const Kernels& kernels_for_means(const Info& info, const Kernels& chosen) noexcept {
   const bool usual =

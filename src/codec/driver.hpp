@@ -22,7 +22,6 @@ inline constexpr int kMaxParts = 256;
 // Whole chunks, at most the executor's width.
 int parts_of(std::uint64_t groups, const Parallel* parallel) noexcept;
 
-// part_begin(groups, n, n) is `groups`.
 constexpr std::uint64_t part_begin(std::uint64_t groups, int n, int i) noexcept {
   const std::uint64_t g = chunks_of(groups) * static_cast<std::uint64_t>(i) / static_cast<std::uint64_t>(n) * kChunk;
   return g < groups ? g : groups;
@@ -46,7 +45,7 @@ void run_parts(std::uint64_t groups, int parts, const Parallel* parallel, F& f) 
   parallel->run(parallel->self, parts, task, &context);
 }
 
-// Destinations lie before the bytes that a part wrote.
+// Destinations lie before a part's written bytes.
 struct Piece {
   std::uint8_t* to;
   const std::uint8_t* from;
@@ -127,7 +126,7 @@ class StreamWriter {
   std::size_t size_;
 };
 
-// Kernels may read past a group: copies those near the end of readable memory.
+// Copies groups near the end of readable memory: kernels may read past a group.
 class ReadableGroup {
  public:
   const std::uint8_t* at(const std::uint8_t* p, std::size_t words, const std::uint8_t* end) noexcept {

@@ -1,4 +1,3 @@
-// Encodes values to groups, by kernels where they serve, and with kept values.
 #pragma once
 
 #include <cmath>
@@ -112,7 +111,6 @@ struct MarksFor<T> {
   }
 };
 
-// The checks of compress() before it writes.
 Status check_compress(Type t, const void* x, std::size_t count, double eps, const std::size_t* written,
                       const Options& options) noexcept;
 

@@ -1,4 +1,3 @@
-// A stream's groups in order, in fixed and dense chunks alike.
 #pragma once
 
 #include "codec/driver.hpp"
@@ -12,7 +11,7 @@ class Writer;
 
 class GroupSource {
  public:
-  // A thread uses at most two sources at a time, numbers 0 and 1.
+  // `number`: 0 or 1; a thread uses at most one source of each.
   GroupSource(const StreamView& s, const Kernels& kernels, int number) noexcept
       : s_(s), kernels_(kernels), number_(number) {}
 

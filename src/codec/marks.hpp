@@ -26,7 +26,7 @@ struct MarkSet {
   T reach[kMaxMarks] = {};  // others within this distance may decode to the mark; negative: none
 };
 
-// Rounded to t, but those that round to NaN or infinity, which are always kept. Without `reach`.
+// Rounded to t, but marks that round to NaN or infinity, which are always kept. Without `reach`.
 template <class T>
 MarkSet<T> marks_of(Type t, const Options& options, double keep_from) noexcept;
 

@@ -10,7 +10,7 @@
 
 namespace stretto::codec {
 
-// Samples at most 256 of the n values that load(i) gives as double. 0: there is none, or n is small. Magnitudes of 1e15
+// Samples at most 256 of the n values that load(i) gives as double. 0: none is found, or n is small. Magnitudes of 1e15
 // and more count in no range.
 template <class Load>
 double suspect_among(std::size_t n, const Load& load) noexcept {

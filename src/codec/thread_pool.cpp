@@ -14,8 +14,8 @@ struct ThreadPool::Team {
   std::atomic<unsigned> calls{0};  // a change wakes the threads
   std::atomic<bool> ends{false};
 
-  // A thread counts itself in before it looks whether the call is open, and a call closes before it looks who is in: so
-  // none takes a part of a call that has returned.
+  // A thread counts itself in before it checks whether the call is open, and a call closes before it checks who is in:
+  // so no thread takes a part of a call that has returned.
   std::atomic<bool> open{false};
   std::atomic<int> inside{0}, next{0};
   int parts = 0;

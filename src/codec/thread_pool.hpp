@@ -1,5 +1,4 @@
-// Threads that share the codec's long calls (Parallel), and sleep between them. Calls on streams start their own
-// (threads()).
+// Threads that share the codec's long calls, and sleep between them. Calls on streams start their own (threads()).
 #pragma once
 
 #include <atomic>
@@ -14,7 +13,7 @@ namespace stretto::codec {
 
 class ThreadPool {
  public:
-  // `width` threads including a call's caller; fewer where the system starts no more. They inherit this thread's
+  // `width` includes a call's caller; fewer threads where the system starts no more. They inherit this thread's
   // affinity.
   explicit ThreadPool(int width);
   // A forked child has no threads, and leaves their records behind.
@@ -22,11 +21,11 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The process's of this width, which lives as long as its users. Null: width <= 1, or memory lacks.
+  // The process' pool of this width, which lives as long as its users. Null: width <= 1, or no memory.
   static std::shared_ptr<ThreadPool> shared(int width) noexcept;
 
-  // Valid for the pool's life. One call at a time has the threads: a concurrent one, or one in a forked child, runs its
-  // parts itself.
+  // Valid for the pool's life. One call at a time has the threads: a concurrent call, or one in a forked child, runs
+  // its parts itself.
   const Parallel& parallel() const noexcept { return parallel_; }
 
  private:

@@ -1,4 +1,3 @@
-// Kernels of floats serve integers on the grid of width 1.
 #pragma once
 
 #include <bit>

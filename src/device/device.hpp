@@ -96,8 +96,7 @@ class Device {
   // Fixed memory of an idle device becomes one free piece again.
   Status begin() noexcept;
 
-  // Upper bounds for collectives of up to `count` values: sums and operands per segment, messages in both memories,
-  // codes quantised ahead, workspaces.
+  // Upper bounds for collectives of up to `count` values.
   Status need(payload::Type type, std::size_t count, std::size_t* device_bytes, std::size_t* pinned_bytes) noexcept;
 
   Status usable() const noexcept;

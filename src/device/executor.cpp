@@ -12,7 +12,7 @@ using payload::Stream;
 
 namespace {
 
-// The room suffices for sums of streams without exceptions, however their codes widen. Many exceptions may end in
+// Suffices for sums of streams without exceptions, however their codes widen. Many exceptions may end in
 // buffer_too_small.
 std::size_t sum_room(codec::Type type, std::size_t count) noexcept {
   constexpr std::size_t slack_of_group = 64;

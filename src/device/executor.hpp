@@ -27,13 +27,13 @@ class Executor final : public payload::Executor, private Owner {
   // *after: the end of all work so far on the lanes in the mask.
   Status mark(std::uint32_t lanes, LanePositions* after) noexcept;
 
-  // Marks the last unit's work, so that poll() learns of its end. Done for earlier units as the next begins.
+  // Marks the last unit's work, so that poll() learns of its end. Earlier units were marked as the next began.
   Status mark_rest() noexcept;
 
   // `from`, pinned, must stay until the work's end.
   Status upload(const std::byte* from, std::size_t bytes, payload::Buffer* to) noexcept;
 
-  // open(): operations that have not ended, as far as poll() knows. failed(): the first failure, with its unit.
+  // open(): unfinished operations, as far as poll() knows. failed(): the first failure, with its unit.
   Status poll() noexcept { return device_.poll(); }
   std::uint64_t open() const noexcept { return open_; }
   Status failed(std::uint32_t* unit) const noexcept;
@@ -55,9 +55,9 @@ class Executor final : public payload::Executor, private Owner {
 
  private:
   void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
-  // Messages have streams of Spec::coding, and kernels take fixed ones: `coded` makes a message's of a fixed stream,
-  // `fixed` the reverse. What either returns to the pool is used again by later work of the same lane alone, which runs
-  // behind the kernels that read it.
+  // Messages have streams of Spec::coding, kernels take fixed streams: `coded` makes a message's from a fixed stream,
+  // `fixed` the reverse. Memory that either returns to the pool serves later work of the same lane alone, behind the
+  // kernels that read it.
   Status coded(payload::Stream fixed, std::size_t count, payload::Stream* made) noexcept;
   Status fixed(const payload::Stream& stream, std::size_t count, payload::Stream* made) noexcept;
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;

@@ -1,4 +1,4 @@
-// The engine's interface of devices. The core loads an implementation at run time:
+// The engine's interface of devices, loaded at run time:
 //
 //   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
 //   emulated  for tests (tests/device/emulated/emulated_plugin.cpp): kernels on emulated warps, streams that a seed
@@ -64,7 +64,7 @@ struct Plugin {
 
   // An event is over once all work before its latest record is.
   int (*record)(void* event, void* stream);
-  int (*wait)(void* stream, void* event);  // orders later work on the stream after the event
+  int (*wait)(void* stream, void* event);  // later work on the stream follows the event
   int (*is_over)(void* event, int* over);
 
   // Host memory must be pinned.

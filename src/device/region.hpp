@@ -1,5 +1,4 @@
-// Memory for pools: large pieces from the plugin, handed out from their beginning. A piece is reused once all its parts
-// are back.
+// Pieces of memory from the plugin are handed out from their beginning, and reused once all parts are back.
 #pragma once
 
 #include <cstddef>

@@ -41,8 +41,8 @@ struct Arguments {
   std::span<const Part> parts{};  // of an allreduce: groups begin with each part
 };
 
-// Start of block b of `blocks` nearly even ones (b == blocks: count). With parts, which have `count` elements together,
-// it lies a multiple of `grain` after the start of its part.
+// Start of block b of `blocks` nearly even ones (b == blocks: count): a multiple of `grain` after the start of its
+// part.
 std::size_t first_of(std::size_t count, int blocks, int b, std::size_t grain,
                      std::span<const Part> parts = {}) noexcept;
 

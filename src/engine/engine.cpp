@@ -27,13 +27,13 @@ constexpr double look_every = 0.05;
 // Seconds with other communicators, whose peers may wait for this rank. Doubles until something moves there.
 constexpr double first_beside = 1e-3;
 
-// Seconds to wait for an alarm after a transport error.
+// Seconds to wait for another rank's alarm after a transport error.
 constexpr double alarm_patience = 0.2;
 
 // Seconds to wait for the answer of a missing rank, which listens every `look_every` where it waits itself.
 constexpr double answer_patience = 1;
 
-// Seconds between checks, as a host that waits for a device spins.
+// Seconds between checks while the host spins for a device.
 constexpr double least_between_looks = 1e-3;
 
 constexpr std::uint64_t none_ends = ~std::uint64_t{0};
@@ -104,7 +104,7 @@ struct Engine::Impl {
   Driven* others = nullptr;
   const codec::Parallel* parallel = nullptr;
 
-  // Runs from this one on neither start nor go on. Preallocated.
+  // Runs from this number on neither start nor continue.
   std::uint64_t end = none_ends;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
@@ -175,7 +175,7 @@ Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started
   if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
   if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
   const Status s = begin(call, mine, started);
-  if (s != Status::ok) tell(mine, s, message());  // others have begun it
+  if (s != Status::ok) tell(mine, s, message());  // others have begun the run
   return s;
 }
 
@@ -206,7 +206,7 @@ Status Engine::Impl::start(const Words& call, WordRun** started) noexcept {
     *started = words[slot].get();
   });
   if (s != Status::ok) {
-    tell(mine, s, Cause().text());  // others have begun it
+    tell(mine, s, Cause().text());
     return s;
   }
   if (may_go(**started)) (*started)->go();
@@ -228,12 +228,12 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
     if (run->active() && !run->ended() && run->sequence() >= from) run->give_up(status, text, &lost);
   }
   for (auto& run : words) {
-    const bool ends = !run->ended() || run->stranded();  // a stranded one's transfers are under way
+    const bool ends = !run->ended() || run->stranded();  // a stranded run's transfers are in flight
     if (run->active() && ends && run->sequence() >= from) run->give_up(status, text);
   }
 }
 
-// Raises an alarm. The second ends all runs in flight, so no third is needed.
+// A second alarm ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::most_alarms == 2);
   const bool news = from < told;
@@ -279,8 +279,8 @@ void Engine::Impl::end_for(const carrier::Alarm& alarm) noexcept {
   end_from(alarm.from, alarm.status, Cause().text());
 }
 
-// A rank that another one misses tells whom it misses itself, once, and *alarm becomes this rank's. False: it waits for
-// no rank.
+// A rank that others miss names the rank that it misses itself, once, and *alarm becomes this rank's. False: it waits
+// for no rank.
 bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
   std::uint64_t earliest = none_ends;
   carrier::Alarm own;
@@ -305,7 +305,7 @@ bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
 }
 
 // Replaces *alarm by that of the rank that it misses, or by one that is no timeout. `others`: alarms that came
-// meanwhile; those that miss this rank are answered, as their ranks do not wait longer than this one does here.
+// meanwhile. Those that miss this rank are answered, as their ranks wait no longer than this one does.
 bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier::Alarm>* others) noexcept {
   const auto is_it = [&](const carrier::Alarm& a) { return a.rank == alarm->missing || a.status != Status::timeout; };
   const auto known = std::find_if(others->begin(), others->end(), is_it);
@@ -329,8 +329,8 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
   return found;
 }
 
-// The missing rank may itself wait for another one: the last of such a chain is the cause. In a circle, as after a lost
-// message, each rank tells whom it misses. Two ranks have no chain.
+// The missing rank may itself wait for another: the last of the chain is the cause. In a circle, as after a lost
+// message, each rank names the rank that it misses. Two ranks have no chain.
 void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   if (carrier.size() <= 2) return;
   const carrier::Alarm first = *alarm;
@@ -351,8 +351,8 @@ void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   }
 }
 
-// A rank that gave up may have freed values that this rank reads in place (process_vm_readv). Its earlier alarm tells
-// more than the transport's error.
+// A rank that gave up may have freed values that this rank reads in place (process_vm_readv). Its alarm tells more than
+// the transport's error.
 void Engine::Impl::listen_for_cause() noexcept {
   const Clock::time_point begun = Clock::now();
   const std::uint64_t before = told;
@@ -380,8 +380,8 @@ bool Engine::Impl::may_go(const Run& run) const noexcept {
   });
 }
 
-// Also of the next lap of numbers no message arrives while a message of this one may: a peer starts words only once its
-// own of half a lap before have ended, which takes this rank's part in them.
+// A peer starts words only once its own of half a lap before have ended, which takes this rank's part in them: messages
+// of two laps never meet.
 bool Engine::Impl::may_go(const WordRun& run) const noexcept {
   const auto holds_up = [&](const auto& other) {
     return other->active() && !other->ended() && other->sequence() + tags.runs() / 2 <= run.sequence();
@@ -445,8 +445,8 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// Finished transfers, unless the caller has `fetched` some, then some work of every run. True if anything happened. An
-// MPI may give the core away in each poll, so a message is answered before the next.
+// Polls unless the caller has `fetched` some, then progresses every run. True if anything happened. An MPI may give the
+// core away in each poll, so a message is answered before the next poll.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : words) {
@@ -599,7 +599,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
     if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
     const bool late = run.timeout > 0 && seconds_since(begun) >= run.timeout;
     if (late || seconds_since(listened) >= look_every) {
-      if (late) listen();  // another rank may know the cause
+      if (late) listen();
       look_at_limits();
       s = compare(run);
     }
@@ -617,7 +617,6 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   return fail(end_status, "{}", why.data());
 }
 
-// Completions may have arrived; a poll sees only some.
 Status Engine::Impl::compare(const ShortRun& run) noexcept {
   if (run.number >= end || rounds.compare(run) == Status::ok) return Status::ok;
   while (rounds.open() && fetch(1e-3) > 0) {

@@ -7,9 +7,9 @@
 // `timeout` seconds without progress the run ends with Status::timeout, the missing ranks and their steps, and the
 // engine refuses further runs.
 //
-// A rank that cannot keep its side (no memory to begin a run, or to pass a message on) raises an alarm (carrier.hpp).
-// On all ranks that run and later ones end with its status, number and message, and no further run starts. Earlier runs
-// go on, unless a rank fails there, too: a second alarm then ends all runs in flight.
+// A rank that cannot keep its side (no memory to begin a run, or to pass a message on) raises an alarm (carrier.hpp):
+// on all ranks that run and later ones end with its status and message. Earlier runs continue; a second alarm ends
+// them, too.
 #pragma once
 
 #include <array>
@@ -45,14 +45,13 @@ struct Options {
   double timeout = 60;                                 // seconds without progress; <= 0: no limit
 };
 
-// In elements. Null: the caller has no such block. in and out may be equal (in place), or overlap.
+// In elements. Null: the caller has no such block. in and out may overlap.
 struct Block {
   std::size_t count = 0;
   const void* in = nullptr;
   void* out = nullptr;
 };
 
-// Elements of the vector with an eps of their own.
 struct Part {
   std::size_t count = 0;
   double eps = 0;
@@ -65,20 +64,19 @@ struct Work {
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Consecutive parts of the vector of an allreduce with streams, with which `blocks` are cut (Arguments::parts). None:
-  // payload.eps is that of all.
+  // Parts of an allreduce's vector with an eps each (Arguments::parts). None: payload.eps everywhere.
   std::vector<Part> parts;
 
-  // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, each a whole vector,
-  // perhaps none for sum and mean; Block::in is ignored. Compressed payloads combine them as codes, so the result does
-  // not depend on their distribution. `contributions`, the inputs of all ranks, divides a mean; else 0.
+  // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, whole vectors, perhaps none
+  // for sum and mean; Block::in is ignored. Compressed payloads combine them as codes, so the result does not depend on
+  // their distribution. `contributions`, the inputs of all ranks, divides a mean.
   bool several = false;
   std::vector<const void*> inputs;
   std::uint32_t contributions = 0;
 
   // Holds the blocks; borrowed for exclusive use. Null: host memory. Messages have equal bytes.
   device::Device* device = nullptr;
-  int lanes = 0;  // device lanes for segments, in turns; 0: device::usual_lanes
+  int lanes = 0;  // for segments, in turns; 0: device::usual_lanes
   // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: through pinned
   // host memory.
   carrier::DeviceMessages* messages = nullptr;
@@ -95,11 +93,11 @@ struct Report {
   std::uint64_t raw_bytes = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages_sent = 0;
-  std::uint64_t segments = 0;   // streams or raw pieces of the vector
+  std::uint64_t segments = 0;
   double compress_seconds = 0;  // on a device: while a codec is at work, as the host sees
   double decompress_seconds = 0;
-  double combine_seconds = 0;  // raw + raw, stream + stream, or raw + stream
-  double wait_seconds = 0;     // idle for a transfer; on a device without a codec at work
+  double combine_seconds = 0;
+  double wait_seconds = 0;  // idle for a transfer; on a device without a codec at work
   double total_seconds = 0;
   std::uint32_t contributions = 0;  // inputs per result value
   double promised_error = 0;        // error_factor * eps
@@ -116,7 +114,7 @@ struct ShortRun {
   double timeout = 60;          // seconds of a round; <= 0: no limit
 };
 
-// At most one in each direction between two ranks in a run. `data` is read if it `sends`.
+// At most one in each direction between two ranks in a run.
 struct ShortMessage {
   int peer = -1;
   bool sends = false;
@@ -161,15 +159,15 @@ class Engine {
 
   carrier::Carrier& carrier() noexcept;
 
-  // invalid_argument, invalid_bound and unsupported are equal on all ranks, and nothing has moved.
+  // invalid_argument, invalid_bound and unsupported: equal on all ranks, and nothing has moved.
   Status run(const Work& call, Report* report = nullptr) noexcept;
 
-  // The engine must outlive the request. `number`: of this rank's words that were not the same, on all ranks; else the
+  // The engine must outlive the request. `number`: that of words which differed between ranks, on all ranks; else the
   // next.
   static constexpr std::uint64_t next = ~std::uint64_t{0};
   Status start(const Work& call, Request* request, std::uint64_t number = next) noexcept;
 
-  // A run of its own, whose messages fit any word: ranks may call differently. Precondition: route_words().
+  // A run whose messages fit any word: ranks may call differently. Precondition: route_words().
   Status start(const Words& words, Request* request) noexcept;
 
   // Close ranks; equal on all ranks.
@@ -180,36 +178,36 @@ class Engine {
 
   Status progress() noexcept;
 
-  // In long waits, since their peers may wait for this rank. Borrowed; must never call this engine.
+  // Driven in long waits, since their peers may wait for this rank. Borrowed; must never call this engine.
   void drive_beside(Driven& others) noexcept;
 
-  // For the codec's calls of later runs; borrowed while the engine lives. Null: none.
+  // Used by later runs; borrowed while the engine lives. Null: none.
   void share_codec(const codec::Parallel* parallel) noexcept;
 
-  // Lanes of start(), progress() and Request::test() from now on; initially all. run() and wait() take all.
+  // Lanes of later start(), progress() and Request::test(); initially all. run() and wait() take all.
   void take(Lanes lanes) noexcept;
 
   // Changes when a run has progressed.
   std::uint64_t moves() const noexcept;
 
-  // Takes no part in runs from number `from` on, and tells all others. Needs no memory.
+  // Leaves runs from number `from` on, and tells all others. Needs no memory.
   void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
 
-  // Blocks until all of up to `most_short_messages` are through. A failure ends this run and all later ones; unless it
-  // is a timeout, others are told. The carrier may then access the messages' memory as long as it lives.
+  // Blocks until all messages are through. A failure ends this run and all later ones; unless it is a timeout, others
+  // are told. The carrier may then access the messages' memory as long as it lives.
   static constexpr std::size_t most_short_messages = 16;
   Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
 
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
-  // Number for a run elsewhere; every rank asks at the same place among its runs.
+  // Number for a run elsewhere; every rank calls it at the same place among its runs.
   std::uint64_t pass() noexcept;
 
-  // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm, polled now and then.
+  // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm.
   Status usable(std::uint64_t number) noexcept;
 
-  // Kept for reuse, without those of words (8 KiB for each call that agrees at a time); trim() frees idle ones.
+  // Excludes memory for words (8 KiB for each concurrent agreement); trim() frees idle memory.
   std::size_t pooled_bytes() const noexcept;
   void trim() noexcept;
 

@@ -139,7 +139,7 @@ std::uint32_t Plan::take(Cells* left, std::size_t most_elements) const noexcept 
   return n;
 }
 
-// Both ends agree, since both name the same blocks and link kind.
+// Both ends agree: they name the same blocks and link kind.
 bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   if (!travel_.streams) return true;
   if (travel_.raw_inside && step.link == schedule::Link::node) return true;
@@ -150,7 +150,7 @@ bool Plan::travels_raw(const schedule::Step& step) const noexcept {
   return elements < travel_.raw_below;
 }
 
-// In an allgather all blocks are final; in an allreduce those that no later step writes.
+// In an allgather all blocks are final; in an allreduce those without a later write.
 void Plan::find_finals(const schedule::Schedule& schedule) {
   all_final_ = schedule.collective == schedule::Collective::allgather;
   written_.assign(static_cast<std::size_t>(schedule.blocks), none);
@@ -238,7 +238,7 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   return Status::ok;
 }
 
-// A message without a signature is received after its peer's first, which has one. `unit` is the last.
+// A message without a signature is received after its peer's first, which has one.
 void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;

@@ -69,7 +69,7 @@ class Plan {
 
   bool is_final(const Unit& unit, std::uint32_t cell) const noexcept;
 
-  // The pair and direction with most messages, and their elements.
+  // The pair and direction with most messages.
   struct Pair {
     std::int32_t peer = 0;
     bool sends = false;

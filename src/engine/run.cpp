@@ -208,7 +208,6 @@ Status Run::finish(Report* report) noexcept {
   return state_.failure.any() ? fail(status(), std::string_view(text())) : Status::ok;
 }
 
-// Returns memory.
 void Run::end() noexcept {
   const Device::Visit visit(state_.traffic->device);
   state_.traffic->end();

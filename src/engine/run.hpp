@@ -1,4 +1,4 @@
-// One collective's run on one rank: executes units as they become ready.
+// Executes units of one rank's collective as they become ready.
 #pragma once
 
 #include <chrono>
@@ -37,10 +37,10 @@ class Run {
   bool ended() const noexcept { return state_.units.left() == 0; }
   bool leads() const noexcept { return state_.units.leads(); }
 
-  // Up to `budget` ready units of these lanes; true if there was one.
+  // True if there was a ready unit.
   bool advance(int budget, Lanes taken) noexcept;
 
-  // Messages between devices are to begin; earlier runs' come first.
+  // Transfers between devices are to begin; earlier runs come first.
   bool crosses() const noexcept { return state_.traffic->crosses; }
   void may_cross(bool may) noexcept { state_.traffic->may_cross = may; }
   void poll_crossings(std::span<carrier::Completion> done, std::size_t* n) noexcept { state_.traffic->poll(done, n); }
@@ -53,7 +53,7 @@ class Run {
   // The caller was away. Long absences do not count against the limit.
   void pause(Clock::duration time) noexcept;
 
-  // incompatible: an arrived message's sender calls differently. Asks the carrier.
+  // incompatible: an arrived message's sender calls differently.
   Status compare_calls() noexcept;
 
   bool stranded() const noexcept { return state_.failure.stranded(); }

@@ -3,9 +3,9 @@
 //   number below signed_messages   0 | run | signature | number
 //   others                         1 | run | number
 //
-// The number comes last so that carriers spread messages over connections. The signature covers arguments that are
-// equal on all ranks, and the message's length: different calls do not match (docs/architecture.md). Receives of the
-// second kind are posted after the first message from their peer (Plan).
+// The number comes last so that carriers spread messages over connections. The signature covers the message's length
+// and arguments that are equal on all ranks: different calls do not match (docs/architecture.md). Receives without a
+// signature are posted after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>

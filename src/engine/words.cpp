@@ -160,7 +160,7 @@ void WordRun::advance() noexcept {
   }
 }
 
-// The message in other() into own(). The two ranks of a swap compute equal results.
+// The two ranks of a swap compute equal results.
 void WordRun::take(bool other_first) noexcept {
   const Load& load = words_.load;
   Message &a = own(), &b = other();

@@ -1,6 +1,6 @@
 // The ranks of a call first compare a word, a hash of their arguments, with which short values travel
-// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values. Otherwise
-// no rank does, and every rank learns it. Nothing here blocks: each completion starts the next step (Engine::start).
+// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values; otherwise
+// every rank learns that they differ. Nothing here blocks: each completion starts the next step (Engine::start).
 #pragma once
 
 #include <array>

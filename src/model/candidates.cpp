@@ -31,14 +31,14 @@ std::vector<Kind> payloads_for(const Question& q) {
   }
   for (const Kind k : {Kind::fused, Kind::homomorphic})
     if (may(k)) kinds.push_back(k);
-  // Payloads that round at every step only on request.
+  // Payloads that round at every step serve only on request.
   if (const auto forced = static_cast<Kind>(q.payload);
       q.payload >= 0 && !q.code_space && payload::is_compressed(forced) && !payload::traits(forced).adds_codes)
     kinds.push_back(forced);
   return kinds;
 }
 
-// Where devices reach each other's memory links are as fast: a cut costs a message and hides nothing.
+// Where devices reach each other's memory, a cut costs a message and hides nothing.
 std::vector<std::uint64_t> segments_for(const Question& q, double block) {
   if (q.segment > 0) return {q.segment};
   if (q.reaching > 0) return {0};
@@ -58,7 +58,6 @@ std::vector<int> blocks_for(const Question& q, int ranks) {
   return all;
 }
 
-// Others of these collectives that keep the order are at least as fast.
 bool only_rank_by_rank(const schedule::Algorithm& a) noexcept {
   using enum schedule::Collective;
   return a.rank_by_rank && (a.collective == reduce || a.collective == reduce_scatter);

@@ -23,7 +23,6 @@ std::vector<Option> options_for(const Question& question, const topology::Topolo
 // False: raw sums would differ between ranks, or the payload rounds between steps.
 bool may_carry(const schedule::Algorithm& algorithm, const Question& question, payload::Kind kind) noexcept;
 
-// "allreduce has no schedule 'x'; it has ring, ...".
 std::string no_schedule(schedule::Collective collective, std::string_view name);
 
 // The native collective, or the node's with streams.

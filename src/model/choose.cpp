@@ -76,7 +76,7 @@ Key key_of(const Question& q) {
           q.schedule};
 }
 
-// Dense streams keep cores busy that others may need, and are predicted less surely: small gains do not count.
+// Dense streams keep cores busy that others may need, and are predicted less surely.
 constexpr double clear_gain = 0.95;
 
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
@@ -106,7 +106,7 @@ struct Chooser::Impl {
       : profile(std::move(from)),
         topology(on_network(profile, std::move(where))),
         programs(topology, topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores) {
-    // Measured on one host, it tells whether a core copies both ways at once.
+    // One host's profile tells whether a core copies both ways at once.
     if (topology.hosts() > 1 && profile.hosts == 1) profile.full_duplex = true;
     if (topology.hosts() > 1 && topology.ranks() > topology.hosts())
       lane = std::make_unique<Chooser>(profile, lane_of(topology));
@@ -128,7 +128,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds of a raw sum or broadcast that a port's burst does not shorten, as calls follow one another.
+// Seconds of a raw sum or broadcast beyond a shaped port's burst, in a row of calls.
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;
@@ -165,7 +165,7 @@ void Chooser::Impl::add_dense(const Question& q, const std::vector<Option>& opti
   }
 }
 
-// Exact values and streams in one host's memory. `native_seconds`: the MPI's; negative: no native collective may serve.
+// Exact values and streams in one host's memory. `native_seconds`: the MPI's; negative: none may serve.
 void Chooser::Impl::add_in_node(const Question& q, double native_seconds, std::vector<Candidate>* all) const {
   const auto bytes = static_cast<double>(q.bytes);
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
@@ -180,7 +180,7 @@ void Chooser::Impl::add_in_node(const Question& q, double native_seconds, std::v
     all->back().assumed = !measured;
   }
   if (!node_may_stream(q)) return;
-  // Unknown: values go in and out of shared memory.
+  // Nothing was measured: values are copied into and out of shared memory.
   const Machine machine = machine_of(profile, q.element, q.ratio);
   const double raw = std::isfinite(std::min(node, mpi)) ? std::min(node, mpi) : machine.copy.of(2 * bytes);
   Candidate c =
@@ -199,7 +199,7 @@ void Chooser::Impl::add_through_nodes(const Question& q, std::vector<Candidate>*
     all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
 }
 
-// Cheapest first; without `all_of_them` some expensive ones are missing.
+// Cheapest first; unless `all_of_them`, some expensive candidates are missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
@@ -220,7 +220,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const double known = is_known ? search().known_seconds_of_mpi() : 0;
   const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
   const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
-  // Natives of a profile are those of blocking calls.
+  // Measured natives are blocking calls.
   const double measured = native ? std::max(own_seconds(), q.started ? known : 0) : INFINITY;
   const bool guessed = native && !q.device && !std::isfinite(measured);
   // The node's guess is a fixed part of the MPI's.
@@ -228,7 +228,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const bool natives_alone =
       (q.natives || too_short) && native && !q.device && !(guessed && measured_by(Provider::node, q));
   std::vector<Option> options = natives_alone ? std::vector<Option>() : options_for(q, topology, &why);
-  // Beside fixed ones dense streams gain nothing inside one host; a device's cost of making them is not known.
+  // Beside fixed streams, dense ones gain nothing inside one host; a device's cost of making them is unknown.
   const bool dense = q.compress && q.dense_ratio > 0 && (!q.fixed || (!q.device && topology.hosts() > 1));
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
@@ -245,7 +245,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   if (all_of_them) {
     *all = search().all(options);
   } else if (!options.empty() && wanted) {
-    // An MPI has this raw path: it does not undercut the guess of the MPI, unless the MPI is known to be slower.
+    // An MPI may have this raw path: it does not undercut the guess of the MPI, unless the MPI is known to be slower.
     const bool beyond_mpis = guessed && beside_mpi && !is_known && !search().takes_turns();
     *all = search().cheapest(options, least, beyond_mpis);
   }

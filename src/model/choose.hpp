@@ -20,7 +20,7 @@ struct Question {
   int root = 0;
   bool keeps_order = false;
   bool rank_by_rank = false;
-  bool exact = false;  // no rounding: integers, minimum, maximum
+  bool exact = false;  // integers, minimum, maximum
   bool compress = false;
   bool code_space = false;
   bool device = false;
@@ -29,14 +29,14 @@ struct Question {
   bool native = false;
   bool node = false;
   bool node_streams = false;
-  bool nodes = false;          // the shared memory of each of several hosts can serve
-  bool nodes_streams = false;  // streams may travel between the hosts then
-  bool lines = false;          // and few exact values go by lines, which was measured to gain (nodes.hpp)
-  bool started = false;        // a request: the MPI's own is its nonblocking form
+  bool nodes = false;          // shared memory of each of several hosts can serve
+  bool nodes_streams = false;  // streams may travel between hosts then
+  bool lines = false;          // few exact values travel by lines, which was measured to gain (nodes.hpp)
+  bool started = false;        // the MPI's own is its nonblocking form
   bool natives = false;        // no schedule if a native collective can serve
   bool contest = false;        // only schedules below longest_worthwhile() of the MPI's time (native.hpp)
   double ratio = 1;
-  double dense_ratio = 0;  // 0: no dense streams
+  double dense_ratio = 0;  // 0: none
   bool fixed = true;
   std::string schedule;       // empty: any
   int payload = -1;           // payload::Kind; -1: any
@@ -45,7 +45,7 @@ struct Question {
   std::uint64_t raw_below = 0;
 };
 
-// A native one uses only `provider`, `payload` and `seconds`. With `piece`, `schedule` runs between hosts.
+// A native candidate has only `provider`, `payload` and `seconds`. With `piece`, `schedule` runs between hosts.
 struct Candidate {
   bool native = false;
   Provider provider = Provider::schedules;
@@ -58,7 +58,7 @@ struct Candidate {
   int blocks = 0;               // pieces of a pipelined schedule; 0: automatic
   int radix = 0;                // k-nomial trees; 0: default
   int lanes = 0;                // device streams for the segments; 0: default
-  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: no such memory
+  std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: none
   double seconds = 0;           // predicted; 0: unknown (Question::natives without measurement)
   bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
 };
@@ -84,7 +84,7 @@ class Chooser {
 
   bool by_lines(const Question& question, Candidate* found) const;
 
-  // Time of the MPI's own collective, or NCCL's; 0: none.
+  // The MPI's own collective, or NCCL's; 0: none.
   static double mpi_seconds(const std::vector<Candidate>& all) noexcept;
 
   const Profile& profile() const noexcept;

@@ -24,13 +24,13 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// Between hosts the profile's MPI may serve, by one schedule, which the model compares with others.
+// True if the MPI has one known schedule between hosts, which the model compares with others.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
   return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
 }
 
-// Nothing was measured, so memory takes a part of the MPI's time. This shortens a communicator's first call by a tenth.
+// Without measurements memory takes a part of the MPI's time. This shortens a communicator's first call by a tenth.
 bool node_alone(const Chooser& chooser, const Question& q) noexcept {
   const auto measures = [&q](const Native& n) { return n.collective == q.collective; };
   const std::vector<Native>& natives = chooser.profile().natives;
@@ -38,7 +38,7 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Guesses are too rough for calls of microseconds: lines are taken unless the MPI was measured.
+// Guesses are too rough for calls of microseconds: lines serve unless the MPI was measured.
 bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   const topology::Topology& t = chooser.topology();
@@ -54,7 +54,7 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   const bool is_known = knows_mpi(chooser, q);
   // So short a stream may cost more than its predicted gain.
   if (is_known && q.bytes <= longest_short && q.payload < 0) q.payload = static_cast<int>(payload::Kind::raw);
-  // A native collective serves. In one host's memory it beats messages, and for exact values streams.
+  // In one host's memory a native collective beats messages, and for exact values streams.
   q.natives = (is_short(q) && !is_known) || stays_in_memory(q, chooser.topology().hosts());
   q.contest = true;
   Candidate best;

@@ -1,5 +1,4 @@
-// For the library, `stretto choose` and `stretto explain`: the cheapest candidate, or the native collective unless
-// predictions justify another.
+// The cheapest candidate, or the native collective unless predictions justify another.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,7 @@
 
 namespace stretto::model {
 
-// In bytes: up to here a native collective serves if possible, unless the MPI is known to take more rounds than it
-// must.
+// In bytes: up to here a native collective serves if possible, unless the MPI is known to take unneeded rounds.
 inline constexpr std::uint64_t longest_short = 1024;
 
 struct ModelChoice {

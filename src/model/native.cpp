@@ -22,7 +22,7 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
 
 namespace {
 
-// Where Open MPI's coll/tuned sums otherwise than by recursive doubling; null: unknown.
+// Open MPI's coll/tuned where it does not sum by recursive doubling; null: unknown.
 const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
   struct Row {
     int ranks;                  // fewer than so many
@@ -154,7 +154,7 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
 double streamed_node(const Machine& m, schedule::Collective collective, int ranks, int cores, double n,
                      double raw) noexcept {
   using schedule::Collective;
-  constexpr double chunk = 128 * 1024;  // about; each rank has a part
+  constexpr double chunk = 128 * 1024;
   const double p = ranks, chunks = std::max(1.0, std::ceil(n / chunk));
   double codec = INFINITY;
   switch (collective) {

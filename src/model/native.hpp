@@ -14,16 +14,16 @@ namespace stretto::model {
 // Not positive: never. The margins are smaller where the MPI's schedule is known, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
-// An exact blocking call between hosts, long enough for bandwidth to decide, whose time was measured on these ranks.
+// An exact blocking call between hosts, long enough for bandwidth to decide, measured on these ranks.
 bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
 
 inline constexpr double longest_unbeaten = 20e-6;  // not known
 
-// The schedule that the MPI of this name and version has for the question between hosts; null: perhaps several. A
+// The only schedule that the MPI of this name and version may have for the question between hosts; null: unknown. A
 // measured time of the blocking call counts more.
 //
 //   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
-//                                    binomial reduce, and a scatter that is left out
+//                                    binomial reduce; its scatter is left out
 //   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
 //   (coll/mpir/generic.json)
 //   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
@@ -35,7 +35,7 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
                                       int ranks, int hosts, double bytes) noexcept;
 
 // For n bytes of the whole vector: a ring, or if better the double binary tree of an allreduce (docs/model.md).
-// Unmeasured figures are the profile's links'. Infinite: NCCL has none.
+// Unmeasured figures are the links'. Infinite: NCCL has none.
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
@@ -43,12 +43,11 @@ double nccl_seconds(const Profile& profile, const topology::Topology& topology, 
 // prediction.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
-// Where ranks share cores, short calls wait for a core for varying times: a measured time counts only below the
-// unmeasured one.
+// On shared cores, short calls wait for a core for varying times: a measured time counts only below the unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes, in
-// turns if ranks share cores. Infinite: there is none.
+// Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes.
+// Infinite: none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

@@ -14,7 +14,7 @@ topology::Topology lane_of(const topology::Topology& topology);
 std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
                        const topology::Topology& topology) noexcept;
 
-// Bytes from which memory was measured to gain (docs/node.md); the largest number where it does not.
+// Bytes from which memory was measured to gain (docs/node.md); the largest number: never.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
@@ -25,11 +25,11 @@ bool go_by_lines(const Question& question) noexcept;
 // One rank of each host, by the lines' schedule.
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology);
 
-// Lanes share their host's card, so all lanes together take the time of one rank with the whole piece. The pieces of a
-// broadcast follow one another along a chain, which is asked for the whole vector.
+// Lanes share their host's card, so all lanes together take the time of one rank with the whole piece. A chain is asked
+// for a broadcast's whole vector.
 Question between_hosts(const Question& question, const topology::Topology& topology);
 
-// By a lane's choice for between_hosts(). Memory and network overlap, but for one piece.
+// `lane`: chosen for between_hosts(). Memory and network overlap, but for one piece.
 Candidate through_memory(const Candidate& lane, const Question& question, const Machine& machine,
                          const topology::Topology& topology);
 

@@ -17,13 +17,13 @@ constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more is no
 constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
 constexpr std::size_t steps_for_all = 20'000;
 
-// Not walked: nothing hides the copies of longer segments through pinned memory.
+// Longer segments are not walked: nothing hides their copies through pinned memory.
 constexpr double longest_staged = 4.0 * 1024 * 1024;
 
-// Ranks walked one by one without folding. In larger jobs all hosts count as full as the fullest.
+// Ranks walked without folding. In larger jobs all hosts count as full as the fullest.
 constexpr int most_irregular = 96;
 
-// Drops a line whose first candidate takes this many times the best time: other segments gain less, except where
+// A line is dropped if its first candidate takes this many times the best time: other segments gain less, except where
 // kernels have a least time.
 constexpr double near_on_host = 1.25, near_on_device = 1e6;
 
@@ -92,7 +92,7 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// First without numbers of pieces: most fold, and one is usually near the optimum. Then, per schedule, a moderate
+// Schedules without pieces come first: most fold, and one is usually near the optimum. Then, per schedule, a moderate
 // number, fewer, and more.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
@@ -138,7 +138,7 @@ void ProgramsKept::forget_if_full() {
 
 namespace {
 
-// Of dense streams on a device only the shorter messages are known.
+// On a device only the shorter messages of dense streams are known.
 double ratio_of(const Question& q, bool dense) { return dense ? q.dense_ratio : q.ratio; }
 
 Machine machine_for(const Profile& profile, const Question& q, bool dense) {
@@ -202,7 +202,7 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
 
 namespace {
 
-// Only reductions and broadcasts cut blocks at grains; folded programs have even blocks.
+// Only reductions and broadcasts cut at grains; folded programs have even blocks.
 Run run_of(const Question& q, const Programs& programs, double whole, std::uint64_t segment, double enough) {
   using schedule::Collective;
   const bool cuts = schedule::reduces(q.collective) || q.collective == Collective::bcast;
@@ -233,7 +233,7 @@ double Search::mpi_seconds(const Line& line, const Candidate& way, double enough
 }
 
 // Walks a middle segment of each line, then other segments of promising lines; other numbers of pieces only after a
-// promising moderate one, homomorphic only after promising fused. Stops at a candidate of at most `enough` seconds.
+// promising moderate one, homomorphic only after promising fused. Stops at `enough` seconds.
 std::size_t Search::middle_of(const std::vector<Candidate>& ways, bool pieces) const noexcept {
   // Short segments make a pipeline of few pieces.
   if (pieces) return std::min<std::size_t>(1, ways.size() - 1);

@@ -14,8 +14,8 @@ namespace stretto::modules {
 
 class SharedLibrary {
  public:
-  // Opens the process' copy, since two would register resources twice; else the file in `variable`, else the system's.
-  // It stays loaded.
+  // The process' copy, since two would register resources twice; else the file in `variable`, else the system's. Stays
+  // loaded.
   SharedLibrary(const char* soname, const char* variable) noexcept : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
     if (handle_) return;
     const char* given = secure_getenv(variable);

@@ -1,5 +1,5 @@
-// Fortran procedures of MPIs that bypass the public C functions: all of Open MPI's, and those of MPICH's mpi_f08
-// without choice buffers.
+// Fortran procedures that bypass the public C functions: all of Open MPI's, and those of MPICH's mpi_f08 without choice
+// buffers.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 namespace stretto::mpi::fortran {
 
-// Fortran recognises it by its address; with the linkers' names for it.
+// A Fortran constant, recognised by its address, with the linkers' names for it.
 class Constant {
  public:
   template <class... Names>
@@ -35,7 +35,7 @@ void* buffer(void* given) noexcept;
 
 void* find_next(const char* name) noexcept;
 
-// With its own `ierror`, since the caller's may be absent. `next` caches the procedure.
+// Passes its own `ierror`, since the caller's may be absent. `next` caches the procedure.
 template <class... Parameters, class... Arguments>
 int go_on(const char* name, void (*&next)(Parameters...), Arguments... arguments) noexcept {
   if (!next) next = reinterpret_cast<void (*)(Parameters...)>(find_next(name));

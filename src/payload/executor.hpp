@@ -14,7 +14,7 @@
 
 namespace stretto::payload {
 
-// On a device a stream, with its memory.
+// On a device also a stream.
 struct Lane {
   Pool* pool = nullptr;
   std::uint32_t number = 0;
@@ -47,7 +47,7 @@ class Executor {
   virtual Status copy(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Status clear(void* to, std::size_t bytes) noexcept = 0;
 
-  std::uint32_t unit = 0;  // later operations belong to it: failures on a device name their unit
+  std::uint32_t unit = 0;  // later operations belong to it: a device's failures name their unit
   Seconds seconds{};       // at work on the caller's core
 
  protected:

@@ -50,7 +50,7 @@ Status HostExecutor::decompress(const Stream& stream, std::byte* y, std::size_t 
   return codec::decompress(stream.bytes(), y, count, options_, divisor);
 }
 
-// Suffices for most sums without exceptions; exact sums of many values off the grid, or badly predicted ones, may take
+// Suffices for most sums without exceptions; exact sums of many values off the grid, or badly predicted sums, may take
 // many times that.
 template <class Sum>
 Status HostExecutor::sum(const codec::Info& a, const codec::Info& b, const Sum& sum, Stream* made) noexcept {

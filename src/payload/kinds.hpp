@@ -1,5 +1,4 @@
-// Payloads and their properties. Other code asks for a property, and names a payload only where it alone has a special
-// case.
+// Other code asks for a property, and names a payload only where it alone has a special case.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +9,9 @@ namespace stretto::payload {
 
 enum class Kind : std::uint8_t { raw, cprp2p, recompress, homomorphic, fused, bfloat16 };
 
-// How a message stores the values of a block.
 enum class Form : std::uint8_t {
-  values,   // as they are
-  streams,  // of the codec: within a bound, of any length, with a header
+  values,
+  streams,  // within a bound, of any length, with a header
   halves    // float32 as bfloat16: without a bound, of half the length, of any bytes
 };
 
@@ -21,9 +19,9 @@ struct Traits {
   Kind kind;
   const char* name;
   Form form;
-  bool forwards;    // a rank sends an arrived block on as it is; otherwise each sender compresses it anew
+  bool forwards;    // an arrived block is sent on as it is; otherwise each sender compresses it anew
   bool adds_codes;  // streams are combined exactly, without decoding; otherwise decoded values are, in their own type
-  bool fuses;       // a sum adds raw values to a stream in one pass
+  bool fuses;       // one pass adds raw values to a stream
 };
 
 inline constexpr Traits all_traits[] = {

@@ -14,7 +14,7 @@
 // Mixed forms (Spec::nodes, Spec::raw_below). A raw message has the values that would have been compressed, and decoded
 // values are forwarded unchanged, so results agree. A sum of streams that travels raw must stay raw to the end:
 // compressing its decoded value could add an eps. Hierarchies, and trees of growing or shrinking blocks, keep this
-// rule. Sums that met raw depend on the schedule.
+// rule. Sums that met raw values depend on the schedule.
 //
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same
 // bytes: one stream, decoded, even on the rank that computed it (and with one rank). Homomorphic and fused sums do not
@@ -32,7 +32,7 @@
 
 namespace stretto::payload {
 
-// By name, or "doc" for recompress.
+// Also accepts "doc" for recompress.
 bool find(const char* text, Kind* kind) noexcept;
 
 // Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
@@ -47,10 +47,10 @@ struct Spec {
   UserFunction user{};
   bool checksum = false;  // streams carry and verify a CRC-32C
   Codes codes = Codes::in_passing;
-  double magnitude = 0;  // largest |value| of a contribution, if known (codec::Options)
+  double magnitude = 0;  // largest |value| of a contribution, if known
 
   // Raw messages beside streams: on links inside so many nodes, whose contributions the schedule sums first (0: none),
-  // and those of fewer bytes.
+  // and shorter messages (bytes).
   int nodes = 0;
   std::size_t raw_below = 0;
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
@@ -65,7 +65,7 @@ Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress
 // and cprp2p, that of each raw sum). 0 for raw, integers and bfloat16, whose error is relative (docs/semantics.md).
-// With `nodes` sums have as many terms as nodes (mean: of p contributions still).
+// With `nodes` sums have as many terms as nodes (mean: p contributions still).
 //
 //   data movement                   1
 //   homomorphic, fused: sum         p;  mean 1;  min, max 1

@@ -1,4 +1,3 @@
-// A segment of a block on one rank.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ Status Worker::home(Cell& cell, std::byte** at, Buffer* store) noexcept {
   return s;
 }
 
-// A stream counts before a value: other ranks received it.
+// A stream takes precedence over a value: other ranks received it.
 Status Worker::make_raw(Cell& cell) noexcept {
   if (cell.value.stream) {
     std::byte* at = nullptr;

@@ -30,11 +30,11 @@ class Worker {
   const Spec& spec() const noexcept { return spec_; }
   const Seconds& seconds() const noexcept { return executor_->seconds; }
   bool compressed() const noexcept { return is_compressed(spec_.kind); }
-  // Compressed blocks have a header. Without one a block may have any bytes, and its length follows from its count.
+  // Without a header a block may have any bytes, and its length follows from its count.
   bool has_header() const noexcept { return traits().form == Form::streams; }
   std::size_t raw_bytes(std::size_t count) const noexcept { return count * size_; }
 
-  // Values are cut on multiples: for streams of whole codec groups.
+  // Streams have whole codec groups.
   std::size_t grain() const noexcept { return compressed() ? 1024 : 1; }
 
   // Longest message of `count` elements, without (message_bound) and with sums of many values off the grid.

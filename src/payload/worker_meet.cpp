@@ -113,7 +113,6 @@ Status Worker::meet(Cell& dst, Cell& src, bool src_first) noexcept {
   const bool both_raw = dst.value.raw != nullptr && src.value.raw != nullptr && !dst.value.stream && !src.value.stream;
   const bool codes = traits().adds_codes;
   if (codes && !(both_raw && mixes(spec_))) {
-    // In one pass if the payload allows it.
     if (fuses() && dst.value.stream && !src.value.stream && src.value.raw != nullptr) {
       dst.value.raw = nullptr;
       dst.value.raw_store = {};

@@ -32,10 +32,10 @@ inline constexpr int collectives = 18;
 
 // Ranks that know the numbers of elements.
 enum class Counts : std::uint8_t {
-  one,      // all ranks, one number
-  by_rank,  // all ranks, every number
-  at_root,  // the root every number, other ranks their own
-  by_pair   // each rank those of its own pairs
+  one,      // one number
+  by_rank,  // every number
+  at_root,
+  by_pair  // each rank has its own pairs'
 };
 
 struct Properties {
@@ -43,7 +43,7 @@ struct Properties {
   Collective family;
   bool reduces;
   bool rooted;  // one rank has all data, at the start or at the end
-  bool blocks;  // a count is of a rank's block, else of the whole vector
+  bool blocks;  // a count is a rank's block, else the whole vector
   Counts counts;
 };
 

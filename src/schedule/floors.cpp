@@ -31,7 +31,6 @@ void finish(Groups& groups) {
 
 Groups nest(Levels levels, std::span<const std::int32_t> ranks);
 
-// Groups of these ranks by one level, and inside them by the others.
 Groups nest_in(std::span<const std::int32_t> colors, Levels others, std::span<const std::int32_t> ranks) {
   Groups groups = groups_of(colors);
   bool any = false;

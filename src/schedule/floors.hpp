@@ -1,8 +1,8 @@
 // Groups of ranks as two floors: members of a group, and groups. The lower floor may be two floors again.
 //
-// Algorithms over floors are composed of flat ones (part.hpp), inside groups and between their representatives: one
-// leader, or every member for its part of the vector. The vector is then cut into as many pieces as the largest group
-// has members, which own them in even, contiguous shares.
+// Algorithms over floors are composed of flat ones (part.hpp), inside groups and between representatives: one leader,
+// or every member for its part of the vector, which is cut into as many pieces as the largest group has members.
+// Members own the pieces in even, contiguous shares.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Groups groups_of(std::span<const std::vector<std::int32_t>> levels);
 
 class Floors {
  public:
-  // Borrows the request's groups; without any, every rank is a group. `root` leads its group, the lowest rank any other
-  // (root -1: all).
+  // Borrows the request's groups; without any, every rank is a group. `root` (-1: none) leads its group, the lowest
+  // rank any other.
   explicit Floors(const Request& request, int root = -1);
 
   int groups() const { return groups_ != nullptr ? static_cast<int>(groups_->members.size()) : ranks_; }

@@ -12,7 +12,7 @@ const char* name(Kind k) noexcept;
 const char* name(Link l) noexcept;
 const char* name(Lane l) noexcept;
 
-// A family by name, also "broadcast".
+// Also accepts "broadcast".
 std::optional<Collective> find_collective(std::string_view name) noexcept;
 
 // A rank's caller holds the block at the start, or expects it at the end.

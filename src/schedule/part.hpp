@@ -21,8 +21,8 @@ using Blocks = std::function<void(int first, int count, const Add& add)>;
 Blocks evenly(int first, int width);  // block b: `width` blocks from first + b * width on
 Blocks all_of(int blocks);
 Blocks shares(const Floors& floors, int group, int width);  // block i: the pieces of member i, `width` blocks each
-Blocks blocks_of_members(const Floors& floors, int group);  // block i: that of the i-th member
-Blocks blocks_of_groups(const Floors& floors);              // block g: those of all members of group g
+Blocks blocks_of_members(const Floors& floors, int group);
+Blocks blocks_of_groups(const Floors& floors);
 
 struct Part {
   Ranks rank{};

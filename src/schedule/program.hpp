@@ -28,7 +28,7 @@ class Program {
   void let_ranks_differ() { s_.ranks_differ = true; }
 
   // Gives the `of_leaves` rounds next to the leaves to the application (Lane). The first `up` of all `rounds` go up a
-  // tree, the last `down` go down. Called before the first step.
+  // tree, the last `down` go down. Precondition: no step yet.
   void split(int of_leaves, int rounds, int up, int down) {
     if (of_leaves <= 0) return;
     begin_ = std::min(of_leaves, up);
@@ -42,7 +42,7 @@ class Program {
     add({.kind = Kind::recv_replace, .level = u(level), .peer = peer, .dst = {to, first, count}});
   }
 
-  // `incoming_first`: the incoming contributions are of lower ranks.
+  // `incoming_first`: the incoming contributions have lower ranks.
   void combine(int peer, Buffer to, int first, int count, bool incoming_first, int level) {
     add({.kind = Kind::recv_combine,
          .incoming_first = incoming_first,
@@ -70,8 +70,7 @@ class Program {
   void signal(int peer, int level) { send(peer, Buffer::tmp, 0, 0, level); }
   void await(int peer, int level) { replace(peer, Buffer::tmp, 0, 0, level); }
 
-  // Sorts the steps from `first` on by level. Lists appended one after another, each ordered by level and sharing no
-  // blocks, then advance together.
+  // Sorts the steps from `first` on by level: lists ordered by level, which share no blocks, then advance together.
   std::size_t size() const { return s_.steps.size(); }
   void interleave(std::size_t first) {
     std::stable_sort(s_.steps.begin() + static_cast<std::ptrdiff_t>(first), s_.steps.end(),

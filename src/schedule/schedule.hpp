@@ -22,9 +22,8 @@
 // have the same bits. (Ranks of scan and exscan expect different sums.) Otherwise Schedule::ranks_differ is set, and
 // bits of the operation must not depend on brackets: integers, minimum, maximum, sums of codes.
 //
-// Lanes assign steps of a split collective to the application's core or to communication cores. A step's dependencies,
-// and the step at the other end of its message, are in its own lane or an earlier one. docs/overlap.md has the lanes of
-// split trees.
+// Lanes assign steps of a split collective to the application's core or to communication cores (docs/overlap.md). A
+// step's dependencies, and the step at the other end of its message, are in its own lane or an earlier one.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +34,17 @@
 
 namespace stretto::schedule {
 
-// The families of collectives, their blocks and the contract on buffers, p = ranks:
-//   allreduce       B blocks (any B >= 1). in: all blocks. out: all blocks hold the combination of all ranks' in.
+// Families of collectives, their blocks and the contract on buffers, p = ranks:
+//   allreduce       B blocks (any B >= 1). in: all. out: all, with the combination of all ranks' in.
 //   reduce          as allreduce, out defined at root only.
-//   reduce_scatter  p blocks. in: all. out: block `rank` holds the combination of all ranks' block `rank`.
-//   allgather       p blocks. in: block `rank`. out: all blocks, block i from rank i.
-//   broadcast       B blocks. in: all blocks at root. out: all blocks everywhere.
-//   gather          p blocks. in: block `rank`. out: all blocks at root.
-//   scatter         p blocks. in: all blocks at root. out: block `rank`.
+//   reduce_scatter  p blocks. in: all. out: block `rank`, with the combination of all ranks' block `rank`.
+//   allgather       p blocks. in: block `rank`. out: all, block i from rank i.
+//   broadcast       B blocks. in: all at root. out: all everywhere.
+//   gather          p blocks. in: block `rank`. out: all at root.
+//   scatter         p blocks. in: all at root. out: block `rank`.
 //   alltoall        p*p blocks; block s*p+d is what rank s has for rank d. in: blocks rank*p+0..p-1.
 //                   out: blocks 0*p+rank, 1*p+rank, ...
-//   scan            B blocks. in: all. out: all blocks hold the combination of in of ranks 0 to `rank`.
+//   scan            B blocks. in: all. out: all, with the combination of in of ranks 0 to `rank`.
 //   exscan          B blocks. in: all. out: that of ranks 0 to `rank` - 1; rank 0 has no out.
 //   barrier         0 blocks; no rank may finish before every rank has started.
 
@@ -70,7 +69,7 @@ enum class Kind : std::uint8_t {
 // None, inside a group of Request::groups, or between groups.
 enum class Link : std::uint8_t { local, node, network };
 
-// The driver of a step, and its time. Collectives that are not split have `beside` alone.
+// Collectives that are not split have `beside` alone.
 enum class Lane : std::uint8_t {
   before,  // the application's core, before the starting call returns
   beside,  // a communication core, while the application works
@@ -101,8 +100,8 @@ struct Schedule {
   std::vector<Step> steps;
 };
 
-// Groups of close ranks, numbered in the order of their lowest rank, perhaps of unequal size, and grouped in turn. Made
-// by groups_of().
+// Groups of close ranks, numbered by their lowest rank, perhaps of unequal size, and grouped in turn. Made by
+// groups_of().
 struct Groups {
   std::vector<std::int32_t> group_of;
   std::vector<std::vector<std::int32_t>> members;  // ascending

@@ -46,7 +46,6 @@ payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreement& agr
   return spec;
 }
 
-// Rounding error of the hosts' raw sums together.
 double roundings_inside(const schedule::Groups& groups) noexcept {
   double n = 0;
   for (const auto& members : groups.members) n += roundings(static_cast<double>(members.size()));
@@ -222,7 +221,7 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
   if (d->spec.coding == codec::Coding::dense) d->ratio = d->shrinks.dense;
   d->spec.nodes = d->hosts;
   d->spec.raw_below = c.raw_below;
-  // A segment of a device costs more than a rendezvous.
+  // A device's segment costs more than a rendezvous.
   const std::size_t eager_limit = support.device ? 0 : limits_.eager_limit;
   c.segment = segment_for(call, c, bytes, static_cast<std::size_t>(ranks_), eager_limit);
   const std::size_t grain = (raw ? 1 : codec::kGroup) * stretto_type_size(call.type);

@@ -1,4 +1,3 @@
-// Decides a call by its arguments; the ranks' agreement completes the decision.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ class Selector {
  public:
   Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
-  // By arguments that may be wrong on this rank, so that it changes no state that must be equal on all ranks.
+  // Arguments may be wrong on this rank, so this changes no state that must be equal on all ranks.
   Decision decide(const Call& call, Support support) noexcept;
 
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:
@@ -35,7 +34,7 @@ class Selector {
   void learn(const Call& call, std::uint64_t nanoseconds) noexcept;
 
   int split(const Call& call, const Choice& choice, int comm_cores) noexcept;
-  // How streams meet local values in memory of a device.
+  // How streams meet local values in device memory.
   void force_codes(payload::Codes codes) noexcept { codes_ = codes; }
   void force_split(std::optional<int> levels) noexcept { splits_.force(levels); }
 

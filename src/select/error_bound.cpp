@@ -50,7 +50,7 @@ double units(const Call& c, const Terms& t) noexcept {
   return mean ? n / K : n;
 }
 
-// Error of a sum, relative to the largest value. Infinite if the estimate is void.
+// A sum's error, relative to the largest value. Infinite if the estimate is void.
 double unit_of(const Call& c, const Terms& t) noexcept {
   const double n = units(c, t), all = static_cast<double>(t.contributions) * adding(c.type).unit;
   if (n == 0) return 0;

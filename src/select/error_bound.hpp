@@ -37,7 +37,7 @@ Status divide(const Call& call, const Terms& terms, const Agreement& agreed, boo
 // invalid_bound: it is not finite, or it is for the result and additions may round by more.
 Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept;
 
-// For the result before its last rounding; if the bound is for the result, with all additions.
+// The result's error before its last rounding; if the bound is for the result, with all additions.
 double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept;
 
 // A bound for the sum or mean of floating-point values itself.

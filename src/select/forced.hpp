@@ -1,4 +1,3 @@
-// options.schedule.
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@ namespace stretto::select {
 
 bool forces_native(const Call& call) noexcept;
 
-// mpi for "native" (device for device memory), node for "node"; empty for others.
+// mpi for "native" (device for device memory), node for "node"; else empty.
 std::optional<Provider> forced_provider(const Call& call) noexcept;
 
 struct Providers {

@@ -38,23 +38,21 @@ class Ratios {
   std::uint64_t changes_ = 0;
 };
 
-// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). A dense trial is compared
-// with the fixed one before it, so that a delayed fixed call decides nothing alone. A call's time is that of its
-// slowest rank, on which the next call's agreement agrees: ranks keep equal trials, and none waits for a late one.
+// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). A call's time is that of its
+// slowest rank, and the next call's agreement carries it: ranks keep equal trials, and none waits for a late rank.
 class CodingTrials {
  public:
   static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
   static constexpr double clear_gain = 0.98;  // of the time of fixed streams
 
-  // For a call for which the model takes dense streams. *measured: trials have decided. `warms_up`: the first call, no
-  // trial.
+  // Precondition: the model takes dense streams. *measured: trials have decided. `warms_up`: the first call, no trial.
   codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept;
 
-  // Nanoseconds on this rank of the latest call that learn() has not had; 0: none.
+  // Nanoseconds on this rank of the latest call unknown to learn(); 0: none.
   std::uint64_t took(const call::Call& call, std::size_t bytes) const noexcept;
   void ran(const call::Call& call, std::size_t bytes, double seconds) noexcept;
 
-  // The most of all ranks' took(); 0: some rank has none.
+  // `nanoseconds`: as agreed (Signature::took).
   void learn(const call::Call& call, std::size_t bytes, std::uint64_t nanoseconds) noexcept;
 
  private:
@@ -65,8 +63,8 @@ class CodingTrials {
     bool open = false;  // the latest call's time is not learnt
     std::uint64_t took = 0;
     std::uint64_t fixed = 0;  // nanoseconds of the latest fixed trial; 0: unknown
-    bool won = false;         // some dense trial was faster than the fixed one before it
-    bool lost = false;        // some was not
+    bool won = false;         // some dense trial beat the fixed trial before it
+    bool lost = false;        // some dense trial did not
   };
   std::array<Entry, 64> entries_;
 };

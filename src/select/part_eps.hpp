@@ -7,9 +7,9 @@
 
 namespace stretto::select {
 
-// Eps of a part with its own bound in a call whose largest bound has eps `eps`: (eps / largest) * bound * (1 - 2^-50),
-// or if subnormal the next smaller number, so that no rounding exceeds the bound. Equal on all ranks and in Python. 0:
-// the bound leaves nothing.
+// A part's eps in a call whose largest bound has eps `eps`: (eps / largest) * bound * (1 - 2^-50), or if subnormal the
+// next smaller number, so that no rounding exceeds the bound. Equal on all ranks and in Python. 0: the bound leaves
+// nothing.
 [[gnu::noinline]] inline double eps_of_part(double eps, double largest, double bound) noexcept {
   const FloatEnvironment environment;
   if (!(bound < largest)) return eps;

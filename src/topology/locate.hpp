@@ -22,7 +22,7 @@ struct Free {
 using Machine = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
 using Set = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, Free>;
 
-// With CPUs that a container may not use. internal: hwloc cannot.
+// Includes CPUs that a container may not use. internal: hwloc failed.
 Status describe(Machine* machine) noexcept;
 
 // `bound`: null if not bound. host is 0.

@@ -42,7 +42,7 @@ class Topology {
   Topology() = default;
   explicit Topology(std::vector<Place> places, int cores_per_host = 0);  // 0: unknown
 
-  // `per_host` (>= 1) successive ranks; the last host may have fewer.
+  // The last host may have fewer.
   static Topology regular(int ranks, int per_host);
 
   int ranks() const noexcept { return static_cast<int>(places_.size()); }
@@ -59,7 +59,7 @@ class Topology {
   int host_of(int rank) const noexcept;
   bool uniform() const noexcept;
 
-  // The ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
+  // Ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
   // rank's socket (cache) is unknown, all ranks of its host share it.
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
   bool nested() const noexcept { return levels_.size() > 1; }
@@ -69,8 +69,7 @@ class Topology {
   const std::vector<std::int32_t>& torus() const noexcept { return torus_; }
   Status lay_on_torus(std::vector<std::int32_t> sides);
 
-  // Keeps only these levels: a comma-separated list of l3, numa and socket; empty: hosts alone. invalid_argument names
-  // an unknown one.
+  // A comma-separated list of l3, numa and socket; empty: hosts alone. invalid_argument names an unknown level.
   Status take_levels(std::string_view labels);
 
  private:

@@ -78,8 +78,8 @@ Status HostExchange::allgather(const void* mine, std::size_t bytes, void* all) n
   return status_;
 }
 
-// Tags of runs that differ by a multiple of 16 look alike (engine::Tags), and ranks that are through may send messages
-// of the next run to those in their last exchange.
+// Tags of runs that differ by a multiple of 16 look alike (engine::Tags), and ranks ahead may send messages of the next
+// run to those in their last exchange.
 Status HostExchange::fill_up() noexcept {
   constexpr int alike = 1 << engine::Tags::least_run_bits;
   std::vector<std::byte> none;

@@ -1,4 +1,3 @@
-// The exchange over which ranks of one of several hosts make their memory, by an engine in use.
 #pragma once
 
 #include <array>
@@ -14,8 +13,9 @@
 
 namespace stretto::backend {
 
-// Rank i is rank members[i] of the engine. Each allgather is one run. Hosts may differ in the number of exchanges, so
-// each ends with fill_up(), for equal numbers of runs.
+// The exchange by which ranks of one host make their memory: rank i is rank members[i] of an engine in use. Each
+// allgather is one run. Hosts may differ in the number of exchanges, so each ends with fill_up(), for equal numbers of
+// runs.
 class HostExchange final : public node::Exchange {
  public:
   // Precondition: `members` is ascending, and has the engine's rank. `timeout`: as engine::Options.
@@ -25,7 +25,7 @@ class HostExchange final : public node::Exchange {
   Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override;
   using Exchange::allgather;
 
-  // Counts the runs that are left of `most`. Returns the status of the first exchange that failed.
+  // Counts the remaining runs of `most`. Returns the first failure.
   Status fill_up() noexcept;
 
   static constexpr int most = 96;
@@ -39,8 +39,8 @@ class HostExchange final : public node::Exchange {
   std::array<char, 512> why_{};
 };
 
-// Turns a schedule for as many ranks as `peers` has into one between these of `ranks`. Where each rank has a block,
-// those of other ranks are empty, and `peers` are ascending. `root`: its place among them.
+// Turns a schedule among `peers` into one between these of `ranks`. Where each rank has a block, those of other ranks
+// are empty, and `peers` are ascending. `root`: its place among them.
 void place_between(std::span<const std::int32_t> peers, int root, int rank, int ranks,
                    schedule::Schedule* made) noexcept;
 

@@ -1,4 +1,4 @@
-// What the collectives of several hosts share (nodes.hpp): this rank's place and host memory, schedules between the
+// Common to the collectives of several hosts (nodes.hpp): this rank's place and host memory, schedules between the
 // hosts, and the order of a call's pieces.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace stretto::backend {
 
-// Pieces between the hosts while others are worked on.
+// Pieces in flight between the hosts.
 inline constexpr std::size_t most_between = 8;
 
 // Pieces whose results of other ranks are not copied yet.
@@ -48,18 +48,18 @@ struct Piece {
 struct Hosts {
   Hosts(engine::Engine& engine, const schedule::Groups& groups);
 
-  // Each rank of a host without memory becomes a host of its own. `lacks`: by rank.
+  // Ranks of a host without memory become hosts of their own. `lacks`: by rank.
   void part(const std::vector<char>& lacks);
 
-  // The rank's position among the ranks of its host.
+  // The rank's position on its host.
   std::size_t number_of(int rank) const noexcept;
 
   // Between `peers`, one of each host. `root`: one of these; negative: none.
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root);
 
-  // Memory for all pieces of a call, which transfers access: what peers read, and results that may not be delivered
-  // yet. Keeps its address until made again.
+  // Memory for all pieces of a call: for peers' reads, or for results that may not be delivered yet. Keeps its address
+  // until made again.
   enum class Use : std::uint8_t { read_by_peers, undelivered };
   std::byte* make_room(Use use, std::size_t bytes);
 
@@ -73,7 +73,7 @@ struct Hosts {
   std::unique_ptr<node::Collectives> host;         // null: none was made, or this rank is alone
   std::size_t number = 0;                          // of this rank among those of its host
   std::size_t lanes = 1;                           // ranks of the smallest host
-  std::int32_t index = 0;                          // of this rank's host
+  std::int32_t index = 0;
   std::array<Piece, most_between> between;
   std::vector<std::byte> copies;
   std::unique_ptr<ShortRoom> short_room;
@@ -124,8 +124,8 @@ class PieceByPiece {
   Status open_window(const node::CallRecord& record, node::Window::Buffer input, node::Window::Buffer results,
                      std::size_t pieces);
 
-  // *to = the operands of all ranks of this host at byte `at`, combined in rank order. `own`: this rank's. `apart`: the
-  // sum must not replace an operand before it is complete.
+  // *to = all operands of this host at byte `at`, combined in rank order. `own`: this rank's. `apart`: the sum must not
+  // replace an operand before it is complete.
   Status sum_in_window(std::size_t at, std::size_t count, const std::byte* own, bool apart, std::byte* to);
 
   Status copy_input(std::size_t peer, std::size_t at, std::size_t bytes, std::byte* to);

@@ -1,4 +1,3 @@
-// Short collectives whose vector has a block for each rank.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -50,7 +49,7 @@ Status ShortBlocks::move(const void* in, void* out) noexcept {
 }
 
 // Each round doubles the hosts whose blocks a host has, from its own upwards. The first part of `out` holds this host's
-// blocks, so that its ranks call something else than in an alltoall.
+// blocks, so its ranks call something else than in an alltoall.
 Status ShortBlocks::allgather(const std::byte* in, std::byte* out) noexcept {
   const std::byte* const own = in != nullptr ? in : out + rank_ * bytes_;
   if (at_.host) {

@@ -1,8 +1,6 @@
-// reduce_scatter: a piece has a range of every rank's block.
-//
-// The ranks of a host, with their blocks, are dealt to the lanes in turns: the lane's rank of each host sums the blocks
-// of all ranks of its lane over its host. Between the hosts they move as one block a host, and the lane's other ranks
-// take their results from its rank.
+// A piece has a range of every rank's block. The lanes deal the ranks of a host among them: the lane's rank of each
+// host sums the blocks of all ranks of its lane. Between the hosts they travel as one block a host, and the lane's
+// other ranks take their results from its rank.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -57,7 +55,6 @@ class ReduceScatter final : public PieceByPiece {
   }
 
  private:
-  // Elements of a rank's block in the piece.
   std::size_t count_of(const Piece& piece, std::size_t rank) const noexcept {
     return piece.first >= counts_[rank] ? 0 : std::min(step_, counts_[rank] - piece.first);
   }
@@ -71,7 +68,7 @@ class ReduceScatter final : public PieceByPiece {
   const Members& here() const noexcept { return at_.members[static_cast<std::size_t>(at_.index)]; }
   bool has_several(const Members& host) const noexcept { return lane_ + lanes_ < host.size(); }
 
-  // f(rank, number) for each rank of a host in the lane, until one fails.
+  // Calls f(rank, number) for the host's ranks in the lane, until one fails.
   template <class F>
   Status each_of(const Members& host, std::size_t lane, const F& f) const {
     for (std::size_t i = lane; i < host.size(); i += lanes_)
@@ -84,7 +81,7 @@ class ReduceScatter final : public PieceByPiece {
     return sum;
   }
 
-  // Peers read all operands, and of a lane's results those of its other ranks.
+  // Peers read all operands, and a lane's other ranks its results.
   Status open(std::size_t pieces) {
     const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}) * size_;
     node::Window::Buffer results;
@@ -124,8 +121,7 @@ class ReduceScatter final : public PieceByPiece {
     return start(piece);
   }
 
-  // Sums of this host, one host's blocks after another's, are in `room`; the result of this host's lane comes to
-  // `block`.
+  // This host's sums, one host's blocks after another's, are in `room`; the result of its lane comes to `block`.
   Status place(Piece& piece, std::size_t index) {
     std::size_t all = 0;
     for (const Members& host : at_.members) all += lane_bytes(piece, host);
@@ -133,7 +129,7 @@ class ReduceScatter final : public PieceByPiece {
     std::byte* const room = piece.make_room(all + (piece.apart && !window_ ? lane_bytes(piece, here()) : 0));
     piece.block = !piece.apart ? own_part(piece) : window_ ? slots_ + index % most_between * slot_ : room + all;
     if (!piece.apart || !window_ || index < most_between) return Status::ok;
-    return each_of(here(), lane_, [&](std::size_t, std::size_t number) {  // they have copied what was there before
+    return each_of(here(), lane_, [&](std::size_t, std::size_t number) {  // they have copied the slot's previous result
       return number == lane_ ? Status::ok : window_->await_left(static_cast<int>(number), index - most_between);
     });
   }
@@ -215,12 +211,12 @@ class ReduceScatter final : public PieceByPiece {
   std::byte* const out_;
   const std::size_t lanes_;
   const bool in_lane_;
-  const std::size_t lane_;                    // to which this rank's block belongs
+  const std::size_t lane_;
   std::vector<std::size_t> counts_, firsts_;  // by rank: elements, and the first in the operands
   std::size_t step_ = 0;                      // elements of a block in a piece
-  std::byte* result_ = nullptr;               // of this rank
-  std::byte* slots_ = nullptr;                // results of this rank's lane, by piece, for its other ranks
-  std::size_t slot_ = 0;                      // bytes of a piece in them
+  std::byte* result_ = nullptr;
+  std::byte* slots_ = nullptr;  // results for the lane's other ranks, by piece
+  std::size_t slot_ = 0;
 };
 
 }  // namespace

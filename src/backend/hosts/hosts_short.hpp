@@ -1,11 +1,5 @@
-// Short calls of exact values on several hosts (docs/node.md). One rank stands for each host: the root, else the first.
-// Between these:
-//
-//   allreduce, barrier   recursive doubling: log2(hosts) rounds, and two more unless hosts are a power of two
-//   reduce               binomial tree to the root's host
-//   bcast                binomial tree from the root's host
-//   allgather            dissemination: log2(hosts) rounds (hosts_blocks.cpp)
-//   alltoall             one message to every other host
+// Short calls of exact values on several hosts (docs/node.md, "Short calls of several hosts"). One rank stands for each
+// host: the root, else the first.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +12,10 @@
 
 namespace stretto::backend {
 
-// An exact allreduce, reduce, bcast or barrier of at most schedule::longest_short_call bytes.
+// An exact allreduce, reduce, bcast or barrier within schedule::longest_short_call.
 bool is_short(const Shape& shape) noexcept;
 
-// An allgather or alltoall of at most schedule::longest_short_vector bytes in all ranks' blocks.
+// An allgather or alltoall whose blocks of all ranks fit schedule::longest_short_vector.
 bool has_short_blocks(const Shape& shape, int ranks) noexcept;
 
 class ShortCall : public PreparedCall {
@@ -29,13 +23,13 @@ class ShortCall : public PreparedCall {
   // After a failure the engine has given up, and told all others.
   Status run(const void* send, void* recv, double timeout) noexcept override;
 
-  // As the engine's run `number`, which is counted. Adds to *ran, unless null, what this rank sent to other hosts.
+  // As the engine's run `number`, which is counted. Adds messages to other hosts to *ran, unless null.
   Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
 
  protected:
   ShortCall(Hosts& hosts, const Shape& shape);  // throws std::bad_alloc
 
-  // For messages, which may still be under way after a failure.
+  // Memory of messages, which may be in flight after a failure.
   virtual Status make_rooms() noexcept = 0;
   virtual void retain_rooms() noexcept = 0;
 
@@ -50,7 +44,7 @@ class ShortCall : public PreparedCall {
   std::vector<std::int32_t> peers_;  // the rank that stands for each host
   const std::size_t here_;
   std::size_t root_host_ = 0;
-  int stands_ = 0;  // number of the rank that stands for this host, among its ranks
+  int stands_ = 0;  // position of this host's representative among its ranks
   bool is_peer_ = false, at_root_ = false;
 
  private:
@@ -59,12 +53,10 @@ class ShortCall : public PreparedCall {
   engine::Report* ran_ = nullptr;
 };
 
-// Precondition: is_short(shape) or has_short_blocks().
 std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape);
 
 class ShortVector final : public ShortCall {
  public:
-  // Precondition: is_short(shape).
   ShortVector(Hosts& hosts, const Shape& shape);
 
  private:
@@ -82,7 +74,7 @@ class ShortVector final : public ShortCall {
   Status sum_on_root() noexcept;
   Status send_from_root() noexcept;
 
-  // With the rank that stands for another host, whose message comes into other().
+  // With another host's representative, whose message comes into other().
   Status swap(std::size_t with) noexcept;
   Status send(std::size_t to) noexcept;
   Status receive(std::size_t from) noexcept;
@@ -102,7 +94,6 @@ class ShortVector final : public ShortCall {
 
 class ShortBlocks final : public ShortCall {
  public:
-  // Precondition: has_short_blocks().
   ShortBlocks(Hosts& hosts, const Shape& shape);
 
  private:
@@ -121,8 +112,8 @@ class ShortBlocks final : public ShortCall {
   std::size_t hosts() const noexcept { return at_.members.size(); }
 
   const std::size_t ranks_, rank_;
-  std::vector<std::size_t> before_;                 // ranks of earlier hosts, by host
-  std::byte *first_ = nullptr, *second_ = nullptr;  // rooms
+  std::vector<std::size_t> before_;
+  std::byte *first_ = nullptr, *second_ = nullptr;
 };
 
 }  // namespace stretto::backend

@@ -1,4 +1,3 @@
-// Each lane has a block of each piece of the vector.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -85,7 +84,6 @@ class VectorCall final : public PieceByPiece {
     return all;
   }
 
-  // The broadcast's source in its host's memory, for the other ranks.
   bool copies_root() const noexcept { return kind_ == Collective::bcast && with_root_; }
 
   Status open(std::size_t pieces) {

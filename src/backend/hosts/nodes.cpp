@@ -28,7 +28,6 @@ bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
 }
 
-// For any thread.
 struct Watched {
   std::mutex mutex;
   std::vector<node::Peer> peers;

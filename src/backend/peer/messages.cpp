@@ -29,7 +29,7 @@ constexpr auto longest_end = std::chrono::seconds(2);
 
 struct Transfer {
   // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note
-  // of the end is under way.
+  // of the end is in flight.
   enum class State : std::uint8_t { open, waits, lent, moves, tells, ended };
   DeviceTransfer given;
   std::uint64_t number = 0;
@@ -99,7 +99,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool one_by_one() const noexcept override { return false; }
   bool drops() const noexcept override { return true; }
 
-  // Streams lie in a peer's pools. Raw values may lie in any allocation, so they must be of its own device and process.
+  // Streams lie in a peer's pools. Raw values may lie in any allocation, so the peer must share this device and
+  // process.
   bool lends(int peer, bool raw) const noexcept override {
     return !raw || (in_process(peer) && cards_[static_cast<std::size_t>(peer)].device == own().device);
   }
@@ -261,7 +262,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return notes_.tell(t.given.peer, note);
   }
 
-  // A receive, whose message has been offered.
   Status meet(Transfer& t, const Note& note) noexcept {
     t.peers = note.transfer;
     if (note.bytes != t.given.bytes)
@@ -291,7 +291,6 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return copy(t, t.given.data, from);
   }
 
-  // A send, whose receiver has named the destination.
   Status put(Transfer& t, const Note& room) noexcept {
     t.peers = room.own;
     std::byte* base = nullptr;
@@ -329,7 +328,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Ends a transfer whose peer is gone, but not its copies and reads.
+  // Ends a transfer whose peer has ended, but not its copies and reads.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -359,7 +358,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits for all enqueued work, also of others' memory. False: not done by `limit`. A lost device is done.
+  // Waits for all enqueued work, also on others' memory. False: not done by `limit`. A lost device is done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;
@@ -402,7 +401,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool broken_ = false;
 };
 
-// A forked child shares it, but not the process id; both together tell processes apart in any namespace.
+// A forked child shares the number, but not the process id; both together tell processes apart in any namespace.
 std::uint64_t process_number() noexcept {
   static const std::uint64_t number = [] {
     std::uint64_t n = 0;

@@ -1,9 +1,7 @@
-// Messages between devices of one host that reach each other's memory (docs/gpu.md, "Peer access"): one copy, by the
-// receiver's device from the sender's memory, or none if the receive borrows the message there. The lifetime of the
-// program's memory is unknown, so between processes the sender copies such values into the receiver's pool.
-//
-// A note (peer_notes.hpp) offers a message. The transfer lasts until the receiver reports that it has copied it, or
-// read it for the last time.
+// Messages between devices of one host that reach each other's memory (docs/gpu.md, "Peer access"). A note
+// (peer/notes.hpp) offers a message. The transfer lasts until the receiver reports that it has copied it, or read it
+// for the last time. Between processes the sender copies the program's memory, whose lifetime is unknown, into the
+// receiver's pool.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Small messages of the host about messages between devices.
+// The hosts' notes about messages between devices.
 //
 //   where the receiver copies, or borrows   offer, taken
 //   where the sender copies                 ask, room, put
@@ -24,7 +24,7 @@ struct Note {
   std::uint64_t own = 0;       // room: its sender's number of the transfer
   std::uint64_t tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t address = 0;  // in one process; else within the allocation of the handle
+  std::uint64_t address = 0;  // in one process; else within the handle's allocation
   device::MemoryHandle handle{};
 };
 

@@ -1,5 +1,5 @@
-// Reserved cores on which a thread drives started work while the program computes. It exists while work is attached,
-// and sleeps while none is in flight.
+// A thread drives started work on reserved cores while the program computes. It exists while work is attached, and
+// sleeps while none is in flight.
 #pragma once
 
 #include <atomic>
@@ -42,8 +42,7 @@ class CommunicationCores {
     wakes_.notify_all();
   }
 
-  // Drives all work on this thread, unless another does; nothing if none is in flight. `as_caller`: also work for
-  // callers alone. True: something has moved.
+  // Drives all work, unless another thread does. `as_caller`: also work for callers alone. True: something has moved.
   bool drive_here(bool as_caller = false) noexcept;
 
  private:

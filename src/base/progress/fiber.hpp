@@ -16,10 +16,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // The body runs in the caller's floating-point environment. The fiber has ended or never begun.
+  // The body runs in the caller's floating-point environment. Precondition: ended or never begun.
   void begin(Body body, void* argument) noexcept;
 
-  // Runs until the fiber suspends or ends; true: ended. By one thread at a time, with its signal mask.
+  // True: the body has ended. By one thread at a time, with its signal mask.
   bool resume() noexcept;
 
   // Returns to the resuming thread. No lock may be held and no exception handled. A function must not use errno or

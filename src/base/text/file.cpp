@@ -23,7 +23,7 @@ const char* kind(mode_t mode) noexcept {
 
 class Descriptor {
  public:
-  // Does not wait for a FIFO's writer, or acquire a controlling terminal.
+  // Neither waits for a FIFO's writer nor acquires a controlling terminal.
   explicit Descriptor(const std::string& path) noexcept
       : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {}
   ~Descriptor() {

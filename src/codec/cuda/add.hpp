@@ -78,7 +78,7 @@ struct AddStreams {
     ga.memory = gb.memory = kStagedWords;
     return add_groups<W, T>(ga, gb, negate, m, scratch, memory, memory + kStagedWords, s);
   }
-  // Slow path: finds the length, and keeps sums of up to kKeptWords.
+  // Finds the length, and keeps sums of up to kKeptWords.
   STRETTO_APART Outcome measure_apart(u64 g, const Memory<C>& memory, u32* kept, Staged* s) const {
     State state;
     const Outcome o = plan(g, memory, &state);

@@ -4,7 +4,7 @@
 
 namespace stretto::codec::cuda {
 
-// In one pass, with the bytes of compressing and adding. Members as in AddStreams.
+// One pass, with the bytes of compressing and adding.
 template <class W, class T>
 struct AddValues {
   using C = Code<T>;
@@ -28,7 +28,7 @@ struct AddValues {
     grid_of_codes_.r = 1;
     return o;
   }
-  // All groups must be written again, wide.
+  // True if all groups must be written again, wide.
   STRETTO_DEVICE bool widen(u64 bound) {
     const bool again = !wide && ha_.bound + bound > kNarrowLimit;
     wide = wide || again;

@@ -135,7 +135,6 @@ class HardwareBlock : public HardwareWarps<Warps> {
   u8* scratch_;
 };
 
-// A block whose warps convert a chunk together.
 class ChunkBlock : public HardwareWarps<kChunkWarps> {
  public:
   struct Room {

@@ -38,7 +38,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Decodes groups g, g + stride, ..., while the next group's words are copied, and the following index is loaded.
+  // Decodes groups g, g + stride, ..., while the next group's words and index are loaded.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -97,7 +97,7 @@ struct Decompress {
     return true;
   }
 
-  // If exceptions have one value, writes them too, and clears g.exceptions.
+  // Also writes exceptions of one value, and clears g.exceptions.
   STRETTO_DEVICE void put_quads(u64 first, Group<W>& g) const {
     const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
@@ -266,14 +266,13 @@ STRETTO_DEVICE u64 ordered(double v) {
 }
 STRETTO_DEVICE double unordered(u64 v) { return double_of(v >> 63 ? v & ~(u64{1} << 63) : ~v); }
 
-// Smallest and largest value are found as maxima of ordered integers.
 template <class W, class T>
 struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
   double above;  // magnitudes from here on are left out
-  // Largest of ~ordered(v), and of ordered(v), 0 for none; number left out.
+  // Maxima of ~ordered(v) and of ordered(v), 0 for none; number left out.
   u64* found;
 
   struct Tally {

@@ -54,7 +54,7 @@ STRETTO_DEVICE const u32* in_device(const u32* p) {
   __builtin_assume(__isGlobal(p));
   return p;
 }
-// Predicated, so that no load waits for an earlier one.
+// Predicated, so that no load waits for an earlier load.
 STRETTO_DEVICE u32 load_once_if(bool wanted, const u32* p) {
   u32 r;
   asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; mov.u32 %0, 0; @p ld.global.nc.u32 %0, [%1];}"
@@ -78,7 +78,7 @@ STRETTO_DEVICE u32 permute_bytes(u32 low, u32 high, u32 which) {
 STRETTO_DEVICE u32 dot_bytes(u32 a, u32 b, u32 c) {
   return static_cast<u32>(__dp4a(static_cast<i32>(a), static_cast<i32>(b), static_cast<i32>(c)));
 }
-// Atomic among the device's threads, and in no order.
+// Atomic among the device's threads, without an order.
 STRETTO_DEVICE void or_bits(u32* p, u32 bits) { atomicOr(p, bits); }
 STRETTO_DEVICE void add_to(u32* p, u32 v) { atomicAdd(p, v); }
 #else
@@ -102,7 +102,6 @@ inline float least_of(float a, float b) { return b < a || a != a ? b : a; }
 inline float most_of(float a, float b) { return b > a || a != a ? b : a; }
 inline u32 rotated(u32 v, int left) { return std::rotl(v, left); }
 inline const u32* in_device(const u32* p) { return p; }
-// For memory that nobody writes meanwhile.
 inline u32 load_once_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 inline u32 load_if(bool wanted, const u32* p) { return wanted ? *p : 0; }
 // The k-th four bits of `which` select byte k: 0-3 of `low`, 4-7 of `high`; plus 8: its sign in all bits.
@@ -120,12 +119,11 @@ inline u32 dot_bytes(u32 a, u32 b, u32 c) {
     c += static_cast<u32>(i32{static_cast<std::int8_t>(a >> k)} * i32{static_cast<std::int8_t>(b >> k)});
   return c;
 }
-// Lanes and warps run one after another.
 inline void or_bits(u32* p, u32 bits) { *p |= bits; }
 inline void add_to(u32* p, u32 v) { *p += v; }
 #endif
 
-// If one is a NaN, the other.
+// A NaN yields to the other operand.
 STRETTO_DEVICE double least_of(double a, double b) { return b < a || a != a ? b : a; }
 STRETTO_DEVICE double most_of(double a, double b) { return b > a || a != a ? b : a; }
 

@@ -60,7 +60,7 @@ inline int plan_room(StreamOperation operation, Type type, u64 count, Room* r) {
   return 0;
 }
 
-// This launch's error; an earlier one of other code stays.
+// This launch's error; an earlier error of other code stays.
 template <class... Parameter, class... Argument>
 int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cudaStream_t stream,
                   const Argument&... argument) {

@@ -1,4 +1,4 @@
-// For kernels, which include no host code. tests/codec/cuda holds it equal to codec/stream/format.hpp.
+// Kernels include no host code; tests/codec/cuda compares this with codec/stream/format.hpp.
 #pragma once
 
 #include "codec/cuda/device.hpp"
@@ -31,7 +31,7 @@ enum class Outcome : u32 {
 };
 
 struct Result {
-  u64 bytes;  // length of the stream, or number of values written; 0 after a failure
+  u64 bytes;  // the stream's length, or number of values written; 0 after a failure
   u32 outcome;
   u32 zero;
 };

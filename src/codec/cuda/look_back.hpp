@@ -1,7 +1,7 @@
 // Places of tiles in the stream, in one pass (decoupled look-back, after Merrill and Garland). A tile publishes its
 // words, and adds up its predecessors' until it meets a known offset. A descriptor is one 64-bit word, so no fence is
-// needed. Tiles are handed out in order: every predecessor is in progress, or is next for a block whose current tile is
-// earlier. So the first unfinished tile waits for none, and every wait ends.
+// needed. Every predecessor is in progress, or is next for a block whose current tile is earlier. So the first
+// unfinished tile waits for none, and every wait ends.
 #pragma once
 
 #include "codec/cuda/device.hpp"

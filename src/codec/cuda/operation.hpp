@@ -19,7 +19,7 @@ enum class StreamOperation : u32 {
   to_fixed
 };
 
-// Pointers are to device memory, but host_result; unused ones may be null.
+// Pointers are to device memory, but host_result; unused pointers may be null.
 struct Arguments {
   StreamOperation operation;
   Type type;

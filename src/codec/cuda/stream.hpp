@@ -55,7 +55,6 @@ STRETTO_DEVICE Outcome read_header(const StreamRef& s, Header* h, u32 wanted = k
   return Outcome::ok;
 }
 
-// Of a stream that must have this type and count.
 STRETTO_DEVICE Outcome read_header_of(const StreamRef& s, Type type, u64 count, Header* h, u32 wanted = kFixedVersion) {
   const Outcome o = read_header(s, h, wanted);
   return o == Outcome::ok && (h->count != count || h->type != type) ? Outcome::incompatible : o;

@@ -21,7 +21,6 @@ STRETTO_DEVICE Outcome sum_header(const Header& a, u64 bound, u32 contributions,
   return Outcome::ok;
 }
 
-// Fails unless type, count and width are equal.
 STRETTO_DEVICE Outcome read_pair(const StreamRef& a, const StreamRef& b, Header* ha, Header* hb) {
   Outcome o = read_header(a, ha);
   if (o == Outcome::ok) o = read_header(b, hb);

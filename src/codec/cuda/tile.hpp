@@ -1,6 +1,6 @@
-// Operations by blocks of warps. One kernel writes a stream in one pass. A tile has a group for each warp of a block.
-// Each warp plans its group, the block finds the tile's place by look-back, and each warp writes its group. The last
-// block to end writes the header. Reading a stream, warps take groups in turn and wait for none.
+// One kernel writes a stream in one pass. Each warp of a block plans a group of the tile, the block finds the tile's
+// place by look-back, and each warp writes its group. The last block to end writes the header. Reading a stream, warps
+// take groups in turn and wait for none.
 //
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
@@ -61,7 +61,6 @@ STRETTO_DEVICE void by_one_lane(F f) {
       W::lane());
 }
 
-// One lane opens the operation for the block.
 template <class Block, class Op>
 STRETTO_DEVICE Outcome open_operation(Block& block, Op& op) {
   using W = typename Block::Warp;
@@ -85,7 +84,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   block.each_warp([&](int w) {
     if (w == 0)
       by_one_lane<W>([&] {
-        W::fence();  // after the block's barrier, by the thread that announces its end: covers the writes of all warps
+        W::fence();  // after the block's barrier, by the thread that announces its end: covers all warps' writes
         block.shared().last = W::fetch_add(&control->finished, 1) + 1 == block.blocks();
         W::fence();
       });
@@ -93,7 +92,7 @@ STRETTO_DEVICE bool gather(Block& block, PerWarp& found, Control* control) {
   return block.shared().last != 0;
 }
 
-// Called by one lane of one block, after all others.
+// One lane of the last block calls this.
 template <class W, class Op>
 STRETTO_DEVICE void finish_stream(const Op& op, const Output& o, const Layout& l, u64 bound, u64 exceptions,
                                   Outcome outcome) {

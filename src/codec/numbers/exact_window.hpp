@@ -83,7 +83,6 @@ class Window {
   std::uint64_t factor() const noexcept { return factor_; }
   unsigned shift() const noexcept { return shift_; }
   int first_word() const noexcept { return first_word_; }
-  // True if every code times the width fits 126 bits.
   bool codes_are_short() const noexcept {
     return usable_ && 32 + std::bit_width(factor_) + static_cast<int>(shift_) <= 126;
   }

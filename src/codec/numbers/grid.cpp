@@ -52,7 +52,7 @@ Grid<float> make_grid<float>(Type t, double eps, double width) noexcept {
   g.eps_e = largest_float_at_most(eps * (1 - 0x1p-16));
   // A foreign stream may have another margin. The proof needs 22 significant bits.
   const double h = 1 - width / eps / 2;
-  // The error of this quotient is far below half a unit in the last place of the product.
+  // The quotient's error is far below half a unit in the last place of the product.
   g.finite_code = std::floor(static_cast<double>(g.largest) / width);
   if (h > 0x1p-14 && eps < 0x1p126 && round_down(width, 22) == width)
     g.safe_code32 = std::floor(std::min({0x1p21 - 1, (std::min(h, 0.25) - 0x1p-14) * 0x1p22, g.finite_code}));

@@ -27,7 +27,7 @@ struct Grid {
   Coding orders = Coding::fixed;
 };
 
-// width / n needs no rounding in T. A mean over n contributions then has the codes of their sum on the finer grid.
+// width / n is exact in T: a mean over n contributions has the codes of their sum on the finer grid.
 template <class T>
 bool divides_exactly(double width, std::uint32_t n) noexcept {
   const double finer = width / n;

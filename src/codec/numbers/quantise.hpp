@@ -47,7 +47,6 @@ inline bool nearest_code(double x, const Grid<double>& g, std::int64_t* q) noexc
   return true;
 }
 
-// False if x is an exception.
 template <class T>
 bool quantise(T x, const Grid<T>& g, std::int64_t* q) noexcept {
   if (!nearest_code(x, g, q)) return false;

@@ -178,4 +178,4 @@ HWY_NOINLINE std::uint8_t* EncodeRow(const std::int16_t* q, Summand summand, con
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -102,4 +102,4 @@ bool PutSmall(const PackedGroup& g, const Grid<float>& grid, Gaps gaps, float* y
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -1,4 +1,3 @@
-// Encodes codes, alone or added to a stream's group in one pass.
 #if defined(STRETTO_PORTABLE_ENCODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_ENCODE_INL_H_
 #undef STRETTO_PORTABLE_ENCODE_INL_H_
@@ -59,7 +58,6 @@ HWY_INLINE std::size_t FinishRow(Predictor p, int order, const std::int16_t* q, 
   return finish_packed(width, at, out);
 }
 
-// between(p) as for WriteGroup. Returns the words.
 template <class Between>
 std::size_t CompressAs(Predictor p, std::int16_t* q, const void* ahead, std::uint8_t* out, const Between& between) {
   const Start start = StartOf(p, p, q);
@@ -104,7 +102,7 @@ HWY_INLINE void AddResiduals(const PackedGroup& a, std::int32_t* q) {
     hn::Store(hn::Add(hn::Load(d, q + i), hn::Load(d, e.at() + i)), d, q + i);
 }
 
-// Sums of residuals fit 16 bits. Intermediate values may wrap around modulo 2^16.
+// Intermediate values may wrap around modulo 2^16.
 HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predictor result) {
   if (!codes.is_small || a.widest > 14) return false;
   const int order = order_of(result), at = order_of(a.predictor);
@@ -117,7 +115,7 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// The stream's residuals join the codes at their own order. between(p) as for WriteGroup.
+// The stream's residuals join the codes at their own order.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {
@@ -180,4 +178,4 @@ HWY_INLINE std::size_t AddCodes(const PackedGroup& a, Codes1024& codes, const vo
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -76,7 +76,7 @@ struct SumHead {
               negate_b ? wrapping_difference(a.slope, b.slope) : wrapping_sum(a.slope, b.slope)} {
     if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
   }
-  // True if all residuals fit 16 bits. The extremes bound the codes, and include zero.
+  // The extremes bound the codes, and include zero.
   bool fits16(const std::int16_t* q, Extremes<std::int16_t> x) const noexcept {
     const int order = order_of(predictor), span = x.most - x.least;
     if (x.least < -kMost16 || x.most > kMost16 || span * order > kMost16) return false;
@@ -172,4 +172,4 @@ HWY_NOINLINE std::size_t AddFilled(const std::uint8_t* a, std::size_t a_words, c
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -133,4 +133,4 @@ void RangesOf(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>*
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -73,7 +73,6 @@ inline bool read_widths(Form form, const std::uint8_t* p, const std::uint8_t** e
   return true;
 }
 
-// False unless the words are well-formed.
 inline bool parse_packed(const std::uint8_t* p, std::size_t words, PackedGroup* g) noexcept {
   g->planes = p;
   g->end = p + 4 * words;

@@ -72,7 +72,7 @@ struct BlockPlanes {
   }
 };
 
-// Subtracts the numbers one place before. x replaces the stored plane of the previous kWays blocks.
+// x replaces the stored plane of the previous kWays blocks.
 HWY_INLINE V32 LessPlaceBefore(V32 x, std::uint32_t* blocks_before, V32& borrow) {
   const Words d;
   const V32 before = hn::Load(d, blocks_before);
@@ -168,7 +168,7 @@ HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, cons
   return AddQuads<kSigned, kRaise, kMostQuads>(low, negate_low, high, negate_high, width, at);
 }
 
-// between(p) as for WriteGroup. Returns the words; declines if the result is not a narrow group.
+// Declines if the result is not a narrow group.
 template <class Between>
 std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b, std::uint8_t* out,
                       const Between& between) {
@@ -199,4 +199,4 @@ std::size_t AddPacked(const PackedGroup& a, const PackedGroup& b, bool negate_b,
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

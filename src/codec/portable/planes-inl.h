@@ -42,7 +42,6 @@ HWY_INLINE V8 TransposeBits(V8 v) {
   return hn::BitCast(Tag<std::uint8_t>(), x);
 }
 
-// Transposes each 16 bytes as a 4 x 4 matrix.
 HWY_INLINE V8 TransposeBytes(V8 v) {
   alignas(16) static constexpr std::uint8_t kIndex[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
   const Tag<std::uint8_t> d;
@@ -151,7 +150,7 @@ HWY_INLINE void PutBlock(const T* e, int w, std::uint8_t* p) {
   }
 }
 
-// Does not read at or beyond `end`.
+// Reads only below `end`.
 HWY_INLINE void ReadPlanes(const std::uint8_t* p, const std::uint8_t* end, int count, std::uint8_t* bytes) {
   if (HWY_LIKELY(end - p >= 32)) {
     PlanesToBytes(p, count, bytes);
@@ -217,4 +216,4 @@ HWY_INLINE void ReadResiduals(const PackedGroup& g, T* e) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

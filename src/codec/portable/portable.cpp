@@ -1,4 +1,3 @@
-// Kernels, compiled once per instruction set (foreach_target.h), and their selection.
 #include "codec/portable/portable.hpp"
 
 #include <atomic>

@@ -1,5 +1,4 @@
-// Kernels in Google Highway, for instruction sets with a fused multiply-add (AVX2, AVX-512, NEON, SVE, ...), of which
-// the processor's best is chosen.
+// Kernels in Google Highway, for instruction sets with a fused multiply-add (AVX2, AVX-512, NEON, SVE, ...).
 #pragma once
 
 #include "codec/kernels.hpp"
@@ -9,7 +8,7 @@ namespace stretto::codec {
 // Null: the processor has none.
 const Kernels* portable_kernels() noexcept;
 
-// Highway's name of the chosen instruction set ("AVX2", "AVX3", "NEON", ...).
+// As "AVX2", "AVX3" or "NEON".
 const char* portable_target() noexcept;
 
 // For tests and benchmarks; not while another thread uses the codec. Null or "": the best. False: this build or

@@ -1,5 +1,4 @@
-// Codes to residuals and back, the order, and groups from residuals. T is int16_t if everything fits, else int32_t,
-// modulo 2^32.
+// T is int16_t if everything fits, else int32_t, modulo 2^32.
 #if defined(STRETTO_PORTABLE_RESIDUALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_RESIDUALS_INL_H_
 #undef STRETTO_PORTABLE_RESIDUALS_INL_H_
@@ -194,8 +193,8 @@ HWY_INLINE Extremes<T> SumUp(T* v, T start) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), hn::GetLane(hn::MaxOfLanes(d, most))};
 }
 
-// An overflow of sums in 16 bits shows up beyond kLimit16: with terms of kWidest16 bits and starts up to kStart16, two
-// sums in a row cannot be within kLimit16 and 2^16 apart from the true sums.
+// Overflowed sums in 16 bits exceed kLimit16: with terms of kWidest16 bits and starts up to kStart16, two sums in a row
+// cannot be within kLimit16 and 2^16 apart from the true sums.
 inline constexpr int kLimit16 = 20479, kStart16 = 24576, kWidest16 = 15;
 
 inline bool MayBeSmall(const PackedGroup& g) {
@@ -255,4 +254,4 @@ HWY_INLINE std::size_t WriteGroup(Predictor p, std::int32_t base, std::int32_t s
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -125,4 +125,4 @@ inline std::uint8_t* WriteSums(const UniformSums& s, std::uint8_t* p, std::uint8
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

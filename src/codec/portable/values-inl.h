@@ -31,7 +31,7 @@ inline constexpr std::size_t kQuantiseStep = 8 * kBlock;
 // No code may exceed safe_code. The low bits of s = x * r + M, rounded once, hold the integer nearest to x * r. The
 // error needs no check.
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int16_t* q) {
-  const auto safe = static_cast<std::int32_t>(grid.safe_code);  // at most 8191
+  const auto safe = static_cast<std::int32_t>(grid.safe_code);
   if (safe == 0) return {};
   constexpr std::int32_t kMagicBits = 0x4b400000;
   const Tag<float> d;
@@ -59,7 +59,7 @@ HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int1
 }
 
 HWY_INLINE CodeRange Quantise(const float* x, const Grid<float>& grid, std::int32_t* q) {
-  const auto safe = static_cast<std::int32_t>(grid.safe_code32);  // below 2^21
+  const auto safe = static_cast<std::int32_t>(grid.safe_code32);
   if (safe == 0) return {};
   const Tag<float> d;
   const Tag<std::int32_t> di;
@@ -244,4 +244,4 @@ HWY_INLINE void Range(const T* x, std::size_t n, T* lo, T* hi) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

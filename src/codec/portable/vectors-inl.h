@@ -54,8 +54,7 @@ struct Row {
   T* at() noexcept { return memory + kBefore; }
 };
 
-// Bits of a mask of at most 8 lanes. GCC 12 may spill these and read 32 back, where calls come between (as under
-// ThreadSanitizer).
+// At most 8 lanes. GCC 12 may spill masks and read 32 bits back, where calls come between (as under ThreadSanitizer).
 template <class D, class Mask>
 HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {
   static_assert(hn::MaxLanes(D{}) <= 8);
@@ -71,4 +70,4 @@ HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -31,7 +31,6 @@ HWY_INLINE V SwapBits(V x, std::uint64_t low) {
   return hn::IfVecThenElse(hn::Set(d, low << kBy), hn::ShiftLeft<kBy>(x), kept);
 }
 
-// Bit j of byte i <-> bit i of byte j, in each 8 bytes.
 HWY_INLINE VBlockBytes TransposeBlockBits(VBlockBytes v) {
   auto x = hn::BitCast(hn::Repartition<std::uint64_t, BlockBytes>(), v);
   x = SwapBits<7>(x, 0x00aa00aa00aa00aa);
@@ -90,4 +89,4 @@ HWY_INLINE int WriteWords(VWords v, std::uint8_t* p) {
 }  // namespace stretto::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // include guard
+#endif

@@ -10,7 +10,7 @@ namespace stretto::codec::shaped {
 class Sample {
  public:
   explicit Sample(std::uint64_t count) noexcept;
-  // False if memory is short: no further calls.
+  // False without memory: no further calls.
   bool ready() const noexcept { return numbers_ && stream_; }
 
   // Estimated bytes of the array in dense chunks, with these differences.

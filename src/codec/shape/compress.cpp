@@ -46,7 +46,6 @@ double largest_kept_by_grid(Type t, const void* x, std::uint64_t count, const Op
   return ranges.below.empty() ? 0 : std::max(std::fabs(ranges.below.lo), std::fabs(ranges.below.hi));
 }
 
-// Writes streams of one array after the other.
 class Writer {
  public:
   Writer(Type t, const void* x, const Shape& shape, std::uint64_t count, double eps, const Options& options) noexcept
@@ -65,7 +64,7 @@ class Writer {
 
   bool has_memory() const noexcept { return q_ && sample_.ready() && (lanes_ || is_integer(info_.type)); }
 
-  // Codes and axes. False if a dense stream is expected to be shorter.
+  // False if a dense stream is expected to be shorter.
   bool prepare(const Kernels& kernels) noexcept {
     if (!quantise(x_, count_, &info_, q_.get(), lanes_.get(), kernels, options_)) return false;
     double bytes = 0;
@@ -104,7 +103,6 @@ class Writer {
   }
 
  private:
-  // Takes the differences of q in place.
   Status write_integers(Axes axes, MutableBytes out, std::size_t* at) noexcept {
     take_differences(shape_, axes, q_.get(), options_.parallel);
     std::size_t written = 0;

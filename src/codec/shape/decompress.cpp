@@ -27,7 +27,6 @@ Status read_numbers(const View& v, Bytes stream, Axes axes, std::int32_t* q, con
   return Status::ok;
 }
 
-// Checks the map's numbers, too.
 Status read_map(const View& v, std::int32_t* map, const Options& options) noexcept {
   if (const Status s = read_numbers(v, v.map, v.map_axes, map, options); s != Status::ok) return s;
   std::uint64_t exceptions = 0;

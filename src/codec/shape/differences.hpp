@@ -12,13 +12,12 @@ using Axes = std::uint8_t;
 
 inline constexpr int kMostDifferences = 2;
 
-// Places from one index of an axis to the next.
 std::uint64_t stride(const Shape& shape, int axis) noexcept;
 
 void take_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 void sum_differences(const Shape& shape, Axes axes, std::int32_t* q, const Parallel* parallel) noexcept;
 
-// Differences of the n places from `first` on.
+// For the n places from `first` on.
 void differences_at(const Shape& shape, Axes axes, const std::int32_t* q, std::uint64_t first, int n,
                     std::int32_t* d) noexcept;
 

@@ -54,7 +54,7 @@ bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kern
   return true;
 }
 
-// Value by value: a verbatim group may hold values with codes.
+// A verbatim group may hold values with codes.
 template <class T>
 bool quantise_each(const T* v, int m, const Grid<T>& grid, const Marks<T>& marks, std::int32_t* q, std::uint32_t* lanes,
                    Tally* tally) noexcept {
@@ -99,7 +99,7 @@ bool quantise_group(const T* v, int m, const GroupEncoder<T>& encoder, const Mar
   }
 }
 
-// Groups of exceptions alone have the last code before them, or else the first one after.
+// Groups of exceptions alone have the last code before them, or else the first after.
 void fill_groups(std::uint64_t count, std::int32_t* q, const std::uint32_t* lanes) noexcept {
   const Layout layout(count);
   const auto is_empty = [&](std::uint64_t g) {

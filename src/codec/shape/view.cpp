@@ -41,7 +41,6 @@ Status read_shape(const std::uint8_t* p, View* v) noexcept {
   return Status::ok;
 }
 
-// Takes a stream of integers off the front.
 Status take(const char* what, Bytes* left, std::uint64_t count, Bytes* part) noexcept {
   Info info;
   if (const Status s = inspect(*left, &info); s != Status::ok) return s;

@@ -80,8 +80,8 @@ bool parse_lanes(const std::uint8_t* p, std::size_t left, int m, Lanes lanes, st
   return true;
 }
 
-// Places that differ from the place before them, or, of place 0, from no exception: at[1] to at[count]. at[0] is 0.
-// After more than 255 the search may end.
+// at[1] to at[count]: places that differ from the place before (place 0: from no exception). at[0] is 0. After more
+// than 255 the search may end.
 struct ExceptionChanges {
   std::uint16_t at[1 + kGroup + kBlock];
   std::size_t count;

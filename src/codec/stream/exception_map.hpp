@@ -10,7 +10,7 @@
 
 namespace stretto::codec {
 
-// That exist in a group of m values.
+// Lanes of a group of m values.
 constexpr std::uint32_t lanes_below(int b, int m) noexcept {
   const int n = m - kBlock * b;
   return n >= kBlock ? ~0u : n <= 0 ? 0u : (1u << n) - 1;
@@ -24,13 +24,13 @@ constexpr bool is_exception_kind(std::uint8_t kind) noexcept {
 std::size_t parse_exception_map(const std::uint8_t* p, std::size_t left, int m, std::uint8_t* kind,
                                 Lanes lanes) noexcept;
 
-// Writes `kind` with its runs bit only. Bytes written; 0 if they do not fit.
+// `kind` gets its runs bit only. Bytes written; 0 if they do not fit.
 std::size_t write_exception_map(const Lanes lanes, int m, std::uint8_t* out, std::size_t room) noexcept;
 
 // 0 unless write_exception_map() would write these bytes and they fit.
 std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::size_t room) noexcept;
 
-// There is one.
+// Precondition: an exception exists.
 inline int first_exception(const Lanes lanes) noexcept {
   int b = 0;
   while (lanes[b] == 0) ++b;

@@ -58,7 +58,6 @@ struct Pair {
   const Window<T>& window;
   bool codes_are_short;
 
-  // Place i is an exception in a, in b, or in both.
   std::size_t write(int i, bool in_a, bool in_b, std::uint8_t* out) const noexcept {
     if (codes_are_short && in_a != in_b) {
       const Operand<T>& missing = in_a ? a : b;
@@ -161,7 +160,6 @@ std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSum
     *kind |= kUniformBit;
     return p + pair.write(0, true, true, p);
   }
-  // Two values, each for all its places, have one sum.
   std::uint8_t both[ExactSum<T>::kMaxBytes] = {};
   const std::size_t both_bytes = both_uniform ? pair.write(0, true, true, both) : 0;
   const auto one_short = [](const Operand<T>& o, const GroupView& g) {

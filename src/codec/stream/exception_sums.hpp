@@ -27,7 +27,7 @@ struct UniformSums {
   int first_word;
 };
 
-// Returns the end of the sums, or null as below.
+// Returns the end of the sums, or null for lack of room.
 using WriteUniformSums = std::uint8_t* (*)(const UniformSums& s, std::uint8_t* p, std::uint8_t* end);
 
 // Writes the exceptions of a + b or a - b at `lanes`, the union of both, and returns the end. Null if [p, end) might be

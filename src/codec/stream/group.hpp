@@ -49,8 +49,8 @@ void read_codes(const GroupView& g, Codes q) noexcept;
 
 void fill_codes(const Lanes lanes, int m, Codes q) noexcept;
 
-// Dense streams' orders are for groups that no order makes verbatim, so that no value depends on the coding: full ones
-// of codes up to `bound`, whose exceptions are all alike.
+// Dense streams' orders are for groups that no order makes verbatim, so that no value depends on the coding: full
+// groups of codes up to `bound`, whose exceptions are all alike.
 constexpr Coding orders_for(Coding orders, int m, std::uint64_t bound, bool alike) noexcept {
   return m == kGroup && bound < 1u << 27 && alike ? orders : Coding::fixed;
 }
@@ -63,7 +63,7 @@ constexpr SampledRuns sampled_runs(Coding coding) noexcept {
   return coding == Coding::dense ? SampledRuns{64, 128, 32} : SampledRuns{112, 160, 16};
 }
 
-// The order that `coding`, fixed or dense, prescribes.
+// `coding`: fixed or dense.
 int choose_order(const Codes q, int m, bool wide, Coding coding) noexcept;
 Predictor choose_predictor(const Codes q, int m, bool wide, Coding coding) noexcept;
 
@@ -84,7 +84,7 @@ struct GroupSpec {
   std::int64_t base = 0, slope = 0;
 };
 
-// The prescribed form. Returns the bytes; may touch kMostWidthBytes.
+// Returns the bytes; may touch kMostWidthBytes.
 inline constexpr std::size_t kMostWidthBytes = 36;
 std::size_t write_widths(const std::uint8_t* width, std::uint8_t* out, Form* form) noexcept;
 

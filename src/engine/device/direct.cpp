@@ -58,9 +58,8 @@ void Direct::find_exchanges() {
   }
 }
 
-// A block outlives the message that replaces it, so the message is copied. A raw message's sender overwrites it only
-// after it was read. Two ranks that exchange blocks which both overwrite must not borrow: they would wait for each
-// other.
+// The message that replaces a block is copied, since the block outlives it. A raw message's sender overwrites it only
+// after it was read, so two ranks that exchange such blocks must not borrow: they would wait for each other.
 bool Direct::may_borrow(const Unit& unit, bool exchanges) const noexcept {
   return unit.task == Task::receive_combine && between_.lends(unit.peer, unit.raw) && (!unit.raw || !exchanges);
 }
@@ -70,7 +69,6 @@ Status Direct::take(std::size_t bytes, Part* part) noexcept {
   return executor_.pool().take(bytes, &part->keeps);
 }
 
-// Memory for the message, of the lanes that will use it.
 Status Direct::prepare(std::uint32_t u) noexcept {
   const Unit& unit = run_.plan.units[u];
   Crossing& c = at(u);
@@ -156,7 +154,7 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
   return longer ? executor_.mark(lanes_of(unit), &c.free) : Status::ok;
 }
 
-// An announcement, a mark, or nothing. A failed rank still takes what others send.
+// A failed rank still takes what others send.
 bool Direct::land(std::uint32_t u) noexcept {
   UnitState& state = run_.units[u];
   Crossing& c = at(u);
@@ -185,7 +183,7 @@ bool Direct::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// In any order, messages begin as they become ready, except receives whose memory is in use.
+// Messages begin as they become ready, except receives whose memory is in use.
 bool Direct::advance() noexcept {
   std::erase_if(returning_, [this](std::uint32_t u) { return return_loans(u); });
   if (between_.one_by_one()) return begin_in_order();

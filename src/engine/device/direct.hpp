@@ -5,10 +5,9 @@
 // A peer may lend its message to a combining receive, whose unit ends when the peer has the message back; later units
 // do not wait for that.
 //
-// If transfers move one by one (carrier/device_messages.hpp), all ranks begin them in one order, or they would wait in
-// a circle. A turn is the level, then the message's number at that level between its ranks. Messages depend on lower
-// levels only (a test checks schedules), so a turn waits only for earlier ones. All of a turn begins together, in both
-// directions.
+// If transfers move one by one (carrier/device_messages.hpp), all ranks begin them by turns, or they would wait in a
+// circle. A turn is the level, then the message's number at that level between its ranks; it begins together, in both
+// directions. Messages depend on lower levels only (a test checks schedules), so a turn waits only for earlier turns.
 #pragma once
 
 #include <vector>

@@ -24,8 +24,7 @@ Status Staged::begin(const Work& call, const payload::Spec& spec, const codec::P
   return stream_ ? device_.start_after(*stream_, lanes) : Status::ok;
 }
 
-// Blocks that meet are cut alike, so segments have one lane. Blocks without a home and copied inputs are in the first
-// lane's memory.
+// Blocks that meet are cut alike, so segments have one lane. Scratch and copied inputs are in the first lane's memory.
 Status Staged::route() {
   Values& values = run_.values;
   for (std::uint32_t c = 0; c < values.cells().size(); ++c)
@@ -98,7 +97,6 @@ Status Staged::leave(Departure& d) noexcept {
   return outbox_.send_bytes(d.unit, d.staging.data(), d.bytes, true);
 }
 
-// True: the message has left.
 bool Staged::advance_departure(Departure& d) noexcept {
   const Failure& failure = run_.failure;
   if (!failure.any() && !d.staging) {
@@ -154,7 +152,6 @@ void Staged::executed() noexcept {
   if (const Status s = executor_.mark_rest(); s != Status::ok) run_.failure.record(s, nullptr);
 }
 
-// The device may still be at work.
 void Staged::advance_end(Status usable) noexcept {
   if (!ending_ && usable == Status::ok) {
     ending_ = true;

@@ -1,4 +1,4 @@
-// Blocks in device memory, whose messages go through pinned memory of the host. The worker enqueues operations on lanes
+// Blocks in device memory, whose messages go through the host's pinned memory. The worker enqueues operations on lanes
 // (device/device.hpp), and the host polls the device:
 //
 //   a send      is packed, copied to pinned memory once its lengths are known, and begins when the copy is complete
@@ -44,15 +44,14 @@ class Staged : public Traffic {
     std::vector<Part> parts;
     payload::Buffer staging;
     std::size_t bytes = 0;
-    device::LanePositions packed;  // or staged
-    bool fixed = true;             // no unit writes the sent memory
+    device::LanePositions packed;
+    bool fixed = true;  // no unit writes the sent memory
   };
 
   // Sends a packed message, copied to pinned memory before.
   virtual Status stage(Departure& departure) noexcept;
   virtual Status leave(Departure& departure) noexcept;
 
-  // More of the device's work to begin between units.
   virtual bool advance() noexcept { return false; }
 
   std::uint32_t lanes_of(const Unit& unit) const noexcept;

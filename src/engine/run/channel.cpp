@@ -34,8 +34,8 @@ Status Channel::begin(carrier::Carrier& carrier, std::uint32_t slot, std::uint64
               plan_.most_messages, segment_bytes, carrier.name(), most);
 }
 
-// Covers arguments that are equal on all ranks. Moved raw values count as bytes, whatever their type. In an alltoall a
-// rank knows only its own counts.
+// Covers arguments that are equal on all ranks. Moved raw values count as bytes. In an alltoall a rank knows only its
+// own counts.
 std::uint64_t Channel::signature() const noexcept {
   const schedule::Schedule& s = values_.schedule();
   const payload::Spec& spec = values_.spec();

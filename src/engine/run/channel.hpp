@@ -1,4 +1,3 @@
-// A run's messages at its carrier: tags, and ids of transfers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace stretto::engine {
 
-// In a transfer's id, beside its unit: a notice, not the message; a message between devices, or its part.
+// Beside a unit in a transfer's id: a notice, or a message between devices or its part.
 constexpr std::uint32_t notice_bit = 0x80000000u;
 constexpr std::uint32_t crossing_bit = 0x40000000u;
 
@@ -28,13 +27,12 @@ class Channel {
   }
   std::uint64_t tag(const Unit& unit) const noexcept;
 
-  // Start and withdraw a unit's transfers (carrier.hpp).
   Status send(std::uint32_t u, const void* data, std::size_t bytes, std::uint32_t bits = 0) noexcept;
   Status receive(std::uint32_t u, void* data, std::size_t bytes) noexcept;
   bool cancel(std::uint32_t u, std::uint32_t bits = 0) noexcept { return carrier_->cancel(id(u, bits)); }
 
-  // A message of this run's number from a rank that exchanges messages with this one belongs to the run, or proves a
-  // different call (incompatible).
+  // incompatible: a message of this run's number, from a rank that exchanges messages with this one, proves a different
+  // call.
   Status compare_calls(std::int32_t peer, const Failure& failure) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Receives of a run: posts them in the schedule's order, a window per peer, and takes in what arrives.
+// Posts a run's receives in the schedule's order, a window per peer, and takes in arrivals.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Sends of a run. A failed rank sends its status as one byte in place of a message, or nothing if the message has one
-// byte.
+// A failed rank sends its status as one byte in place of a message, or nothing if the message has one byte.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ class Outbox {
   // On a device it is sent later.
   void send(std::uint32_t u) noexcept;
 
-  // A packed message, or a mark. `early`: no unit writes the memory, so others need not wait for the transfer.
+  // `early`: no unit writes the memory, so others need not wait for the transfer.
   Status send_bytes(std::uint32_t u, const void* data, std::size_t bytes, bool early) noexcept;
   Status send_mark(std::uint32_t u) noexcept;
 

@@ -1,6 +1,5 @@
-// How messages travel between a run's blocks and its carrier. This class is for blocks in host memory, where messages
-// need nothing beside the carrier: most of its functions do nothing. Devices have their own (device/staged.hpp,
-// device/direct.hpp).
+// How messages travel between a run's blocks and its carrier. This class is for host memory, where most functions do
+// nothing; devices derive (device/staged.hpp, device/direct.hpp).
 #pragma once
 
 #include <cstddef>
@@ -49,19 +48,18 @@ class Traffic {
   Traffic(const Traffic&) = delete;
   Traffic& operator=(const Traffic&) = delete;
 
-  device::Device* const device;  // visited by the run (Device::Visit); null: none
+  device::Device* const device;  // null: none
 
   // Before blocks have values.
   virtual Status begin(const Work& call, const payload::Spec& spec, const codec::Parallel* parallel) noexcept;
   virtual payload::Executor& executor() noexcept { return host_; }
 
-  // After that: decides the ways of messages.
   virtual Status route();
 
   // Before units are executed. True: something has moved.
   virtual bool progress() noexcept { return false; }
 
-  // After: marks the device's work, so that its end can be seen.
+  // Marks the device's work, so that its end can be seen.
   virtual void executed() noexcept {}
 
   // Keeps the values' memory as long as a device uses it.
@@ -69,9 +67,9 @@ class Traffic {
 
   virtual bool polls() const noexcept { return false; }  // nothing wakes a host that waits for a device
   virtual bool codes() const noexcept { return false; }  // the device's codec is at work
-  virtual std::string diagnosis() const { return {}; }   // of a run without progress
+  virtual std::string diagnosis() const { return {}; }
 
-  // Units of Way::staged and Way::direct. depart() starts a send's work on the device, and sends the message later.
+  // Units of Way::staged and Way::direct. depart() enqueues a send's work; the message follows.
   virtual Status depart(std::uint32_t) noexcept { return Status::internal; }
   // Replaces part of an arrived message by a copy on the device, where the cell's lane needs one.
   virtual Status bring(const Unit&, const payload::Cell&, payload::Stream*) noexcept { return Status::internal; }
@@ -88,7 +86,6 @@ class Traffic {
   virtual void poll(std::span<carrier::Completion>, std::size_t* n) noexcept { *n = 0; }
   virtual void abort(std::vector<payload::Buffer>* /*lost*/) noexcept {}
 
-  // Messages between devices are to begin, and may: earlier runs' come first.
   bool crosses = false;
   bool may_cross = true;
 

@@ -1,5 +1,5 @@
-// A run's units on this rank. A unit is ready when the units that it waits for have released it, and a receive also
-// when its message has arrived. Sends to a peer begin as they become ready, but not far ahead of the schedule.
+// A unit is ready when the units that it waits for have released it, and a receive also when its message has arrived.
+// Sends to a peer begin as they become ready, but not far ahead of the schedule.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
-// A message's path: through a buffer of the host, into its place in the blocks, through pinned memory
-// (device/staged.hpp), or between devices (device/direct.hpp).
+// A message's path: through a buffer, into its place in the blocks, through pinned memory (device/staged.hpp), or
+// between devices (device/direct.hpp).
 enum class Way : std::uint8_t { buffered, in_place, staged, direct };
 
 struct UnitState {
@@ -34,11 +34,11 @@ struct UnitState {
 
   Phase phase = Phase::waiting;
   Way way = Way::buffered;
-  bool early = false;           // released before its transfers' end
-  std::uint32_t waits_for = 0;  // units
-  int transfers = 0;            // at the carrier
-  int parts = 0;                // between devices, or borrowed
-  payload::Buffer hold;         // memory of its transfers
+  bool early = false;  // released before its transfers' end
+  std::uint32_t waits_for = 0;
+  int transfers = 0;
+  int parts = 0;         // between devices, or borrowed
+  payload::Buffer hold;  // memory of its transfers
   std::size_t bytes = 0;
   Notice notice;
 
@@ -61,7 +61,7 @@ class Units {
   const UnitState& operator[](std::uint32_t u) const noexcept { return states_[u]; }
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(states_.size()); }
 
-  // A ready unit of these lanes, or none. Results are delivered when nothing else is ready.
+  // Results are delivered when nothing else is ready.
   std::uint32_t take(Lanes lanes) noexcept;
 
   void arrived(std::uint32_t u) noexcept;

@@ -1,4 +1,4 @@
-// One call's blocks on this rank as cells (plan.hpp): their memory, and the operations on their values.
+// One call's blocks on this rank as cells (plan.hpp).
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,11 @@ class Values {
 
   Status make_plan(const Options& options, Plan* plan) const;
 
-  // Cells lie in the caller's memory, or in scratch.
   Status bind();
 
-  // Memory goes to the pools, unless taken before.
   void end() noexcept;
-  payload::Buffer scratch;      // homes of blocks that the caller lacks
-  payload::Buffer inputs_copy;  // inputs that results would overwrite
+  payload::Buffer scratch;  // homes of blocks that the caller lacks
+  payload::Buffer inputs_copy;
 
   const schedule::Schedule& schedule() const noexcept { return *schedule_; }
   const payload::Worker& worker() const noexcept { return worker_; }
@@ -56,7 +54,6 @@ class Values {
   std::size_t raw_bytes(const Unit& unit) const noexcept;
   std::size_t message_bound(const Unit& unit) const noexcept;
 
-  // Raw values that replace adjacent homes land there directly.
   bool lands_in_place(const Unit& unit) const noexcept;
 
   // Computes a contribution at its first use.
@@ -66,13 +63,12 @@ class Values {
   Status pack(const Unit& unit, bool* fixed) noexcept;
   Piece packed(const Unit& unit, std::uint32_t i) const noexcept;
 
-  // Cell i of an arrived message: a stream (perhaps absent) or raw values.
+  // `arrived`: a stream (perhaps absent) or raw values.
   Status take_in(const Unit& unit, std::uint32_t i, payload::Stream arrived) noexcept;
   void landed(const Unit& unit) noexcept;
 
   Status execute(const Unit& unit) noexcept;
 
-  // Codes of contributions, for payloads that ask for it.
   Status quantise() noexcept;
 
  private:

@@ -11,7 +11,7 @@ struct Interval {
   bool result;
 };
 
-// An input and a result share memory. Sorts `intervals`.
+// True if an input and a result share memory.
 bool clash(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   const std::byte* ends[2] = {nullptr, nullptr};

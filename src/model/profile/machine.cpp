@@ -34,7 +34,7 @@ const Link& nearest(const Profile& profile, std::size_t distance) {
 }
 
 Device device_of(const Profile& profile) {
-  // docs/model.md has the sources.
+  // Sources: docs/model.md.
   static const Device estimated{"",   "estimated", 5e-6,    4e-11,
                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
                                 {},   {},          {}};

@@ -59,19 +59,18 @@ inline constexpr double kIndependentGrowth = 0.5;
 // contribution's ratio. Quantising counts as a copy, adding codes as an addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// Dense streams shrink values by `dense_ratio` where fixed ones shrink them by `ratio`. Without measured costs the
-// entropy stage adds estimated ones.
+// Dense streams shrink values by `dense_ratio` where fixed ones shrink them by `ratio`. Unmeasured costs are estimated.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// Streams have half of their values' bytes (float32 as bfloat16), and a conversion counts as a copy, on one thread.
+// Streams have half of their values' bytes (float32 as bfloat16); a conversion counts as one thread's copy.
 Machine with_halves(Machine machine);
 
-// For device memory, with segments on `lanes` streams, so that as many kernels run concurrently. Unmeasured costs are
-// estimated. `reaching` > 0: devices reach each other's memory, with that many ranks per device (docs/model.md).
+// Segments are on `lanes` streams. Unmeasured costs are estimated. `reaching` > 0: devices reach each other's memory,
+// with that many ranks per device (docs/model.md).
 Machine machine_on_device(const Profile& profile, std::uint32_t element, double ratio, int lanes, bool staged,
                           int reaching = 0);
 
-// A power of two up to most_lanes. Streams hide least times of kernels and transfers, but each costs two waits.
+// A power of two. Streams hide least times of kernels and transfers, but each costs two waits.
 inline constexpr int most_lanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;

@@ -1,4 +1,4 @@
-// A machine's figures (docs/command.md).
+// Format: docs/command.md.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace stretto::model {
 
 inline constexpr int kProfileVersion = 1;
 
-// n bytes, from <= n < from of the next, take alpha + n beta seconds.
+// n bytes, up to the next `from`, take alpha + n beta seconds.
 struct Span {
   double from = 0;
   double alpha = 0;
@@ -31,7 +31,7 @@ struct Span {
 };
 using Link = std::vector<Span>;  // ascending from 0; empty: not measured
 
-// On one core, in seconds per call and per byte of raw values.
+// Seconds on one core, per call and per byte of raw values.
 struct CodecCost {
   double ratio = 1;
   double call = 0;
@@ -45,7 +45,7 @@ struct CodecProbe {
   bool known() const noexcept { return compress > 0 && decompress > 0 && add > 0 && fused > 0; }
 };
 
-// Points by bytes of the whole vector (docs/command.md, "natives, node").
+// Bytes are of the whole vector (docs/command.md, "natives, node").
 struct Native {
   schedule::Collective collective{};
   int ranks = 0, hosts = 0;
@@ -53,7 +53,7 @@ struct Native {
   Provider provider = Provider::mpi;              // or node
 };
 
-// Bytes at which a node's collectives of `ranks` ranks change protocol (node::Options). Empty: the default.
+// Bytes at which a node's collectives change protocol (node::Options). Empty: the default.
 struct Switches {
   int ranks = 0;
   std::optional<std::size_t> eager, eager_reduce, kernel;
@@ -66,16 +66,16 @@ struct NcclHop {
   bool known() const noexcept { return byte > 0; }
 };
 
-// The device that holds the values. With `launch` but without f32, f64, combine and copy, the profile's own figures are
-// the device's.
+// Costs in seconds; staging, combine and copy in seconds a byte. With `launch` but without f32, f64, combine and copy,
+// the profile's own figures are the device's.
 struct Device {
   std::string name;
   std::string source;
-  double launch = 0;                // seconds a kernel
-  double staging = 0;               // seconds a byte from or to the host
-  double look = 0;                  // seconds until the host sees that work is complete
-  double combine = 0;               // seconds a byte of raw + raw
-  double copy = 0;                  // seconds a byte
+  double launch = 0;   // seconds a kernel
+  double staging = 0;  // from or to the host
+  double look = 0;     // until the host sees that work is complete
+  double combine = 0;  // raw + raw
+  double copy = 0;
   std::vector<CodecCost> f32, f64;  // `call`: least time of a kernel
   NcclHop nccl_inside, nccl_between;
 
@@ -87,12 +87,12 @@ enum class Carrier : std::uint8_t { mpi, ucx };
 const char* name(Carrier carrier) noexcept;
 std::optional<Carrier> find_carrier(std::string_view name) noexcept;
 
-inline constexpr std::uint64_t short_call = 16 << 10;  // bytes of a vector: Messages::short_calls
+inline constexpr std::uint64_t short_call = 16 << 10;  // bytes of a vector
 
 struct Messages {
   int ranks = 1, hosts = 1;
   std::array<Link, topology::kDistances> links;
-  Link short_calls;  // the network's for raw vectors that a shaped port passes in its burst; empty: as links
+  Link short_calls;  // between hosts, for raw vectors that a shaped port passes in its burst; empty: as links
   bool full_duplex = true;
   int nics = 1;          // ranks of a host that send at full rate together; 0: all
   double step = 0;       // seconds of the engine per step
@@ -113,11 +113,11 @@ struct Profile : Messages {
   std::string source;
   std::string mpi;  // "Open MPI 5.0.11"
   int cores = 1;
-  Torus torus;                                  // of hosts; used if a job has a host at each place
+  Torus torus;                                  // used if a job has a host at each place
   double gamma = 0;                             // seconds a byte of raw + raw
   double copy = 0;                              // seconds a byte
-  std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio between
-  std::vector<CodecCost> dense_f32, dense_f64;  // dense streams, by their own ratio; empty: not measured
+  std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio
+  std::vector<CodecCost> dense_f32, dense_f64;  // by their own ratio; empty: not measured
   CodecProbe probe, dense_probe;                // on the core that the codec's costs were measured on
   std::vector<Native> natives;
   std::vector<Switches> switches;
@@ -136,11 +136,11 @@ struct Profile : Messages {
   }
 };
 
-// With `carrier`'s message figures, and without natives if the carrier has no collectives. Missing figures come from
-// the built-in profile, never from another carrier. *messages (optional): their source.
+// With `carrier`'s message figures, and no natives if it has no collectives. Missing figures come from the built-in
+// profile, never from another carrier. *messages (optional): their source.
 Profile over(Carrier carrier, Profile profile, std::string* messages = nullptr);
 
-// Costs become those of a core with these probes. Unchanged where one is unknown.
+// Scales the costs to a core with these probes, where both are known.
 void scale_codec(const CodecProbe& fixed, const CodecProbe& dense, Profile* profile);
 
 // Unchanged unless the numbers of hosts agree.
@@ -156,14 +156,14 @@ Status load(const std::string& path, Profile* profile) noexcept;
 // only if a named profile is unreadable.
 Status find(const std::string& host, const std::string& library, Profile* profile) noexcept;
 
-// Without a running MPI: the host's most recent file of any MPI that is readable, without doubts and measured over
-// `carrier`. *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
+// Without a running MPI: the host's latest file of any MPI, if readable, beyond doubt and measured over `carrier`.
+// *from: "STRETTO_PROFILE=NAME", a path, or "built-in".
 Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, std::string* from) noexcept;
 
-// Output of `stretto tune`; library: "Open MPI 5.0.11", "UCX 1.13.1".
+// `library`: "Open MPI 5.0.11", "UCX 1.13.1".
 std::string user_path(const std::string& host, const std::string& library);
 
-// Plausible figures; shipped profiles (profiles/).
+// Plausible figures.
 const Profile& built_in();
 std::vector<std::string> shipped();
 Status shipped(const std::string& name, Profile* profile) noexcept;

@@ -61,7 +61,7 @@ class LatestProfile {
   std::shared_ptr<const ParsedProfile> known_;
 };
 
-// Never destroyed: threads may make communicators while the process ends.
+// Never destroyed: threads may make communicators at exit.
 LatestProfile& latest() {
   static LatestProfile& one = *new LatestProfile;
   return one;
@@ -82,7 +82,7 @@ Status load_text(const std::string& path, std::string* text, Profile* profile) {
   return s == Status::ok ? s : fail(s, "profile {}: {}", path, message());
 }
 
-// The user named a profile; its text, or the failure, is set.
+// True if the user named a profile; sets its text, or the failure.
 bool named(Status* status, std::string* text, std::string* from) {
   const char* name = secure_getenv("STRETTO_PROFILE");
   if (name == nullptr || *name == '\0') return false;

@@ -13,7 +13,6 @@ struct Shipped {
 
 std::span<const Shipped> shipped_texts() noexcept;
 
-// "'x' is neither a file nor one of a100-hdr, ...".
 std::string no_profile(const std::string& name);
 
 }  // namespace stretto::model

@@ -10,7 +10,7 @@ using schedule::Symmetry;
 
 namespace {
 
-// 0 unless hosts have equal, consecutive and internally alike ranks.
+// 0 unless hosts have equal, consecutive ranks, alike inside.
 int ranks_a_host(const topology::Topology& t) {
   if (t.ranks() == 0 || !t.uniform()) return 0;
   const int d = t.ranks() / t.hosts();

@@ -1,4 +1,4 @@
-// src/payload without data: forms of a rank's blocks, and the conversion work, by a System's rules.
+// src/payload without data: forms of a rank's blocks, and the conversion work.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class Forms {
   double local(const Act& act);
   double deliver(std::int32_t slot);
 
-  // Raw bytes, and number of messages; 0 for signals.
+  // 0 for signals.
   double bytes(const Act& act) const noexcept { return lengths_[index_of(act)].bytes; }
   double pieces(const Act& act) const noexcept { return lengths_[index_of(act)].pieces; }
   const Extent& extent(std::int32_t slot) const noexcept { return extents_[static_cast<std::size_t>(slot)]; }

@@ -45,8 +45,8 @@ class Overlapped {
     }
   }
 
-  // In order of earliest start, then of rounds. Messages of one round pass together, so that rank numbers do not
-  // matter, but communication cores take them one by one.
+  // By earliest start, then by round. Messages of one round pass together, so that rank numbers do not matter, but
+  // communication cores take them one by one.
   Prediction walk() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) advance(static_cast<std::int32_t>(r));
     std::vector<Passing> together;
@@ -112,9 +112,9 @@ class Overlapped {
     std::int32_t left_before = 0;  // incomplete acts before the work
     double before = 0;
     double core = 0;
-    double last = 0;    // end of all acts so far
-    double others = 0;  // end of all acts on levels before `level`
-    double load = 0;    // time of the core, without results
+    double last = 0;
+    double others = 0;  // end of all acts on earlier levels
+    double load = 0;    // core time without results
     double wire = 0, work = 0;
     std::int32_t index = 0;
   };
@@ -153,13 +153,13 @@ class Overlapped {
     return out;
   }
 
-  // Work of the core at either end of a message between hosts. Inside a host it overlaps the transfer.
+  // A core's work at either end of a message between hosts. Inside a host it overlaps the transfer.
   double moving(const Act& a, double wire, double pieces) const noexcept {
     return a.distance == topology::Distance::network ? machine_.moving(a.distance, wire, pieces) : 0;
   }
 
-  // The rendezvous of a long message waits until the receiver's core looks, between its codec's calls. Raw blocks
-  // travel without a rendezvous (select::segment_for).
+  // A long message's rendezvous waits until the receiver polls, between its codec's calls. Raw blocks travel without a
+  // rendezvous (select::segment_for).
   double pause(const Rank& to, const Act& a, double wire, double pieces) const noexcept {
     const double raw = to.forms.bytes(a);
     const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
@@ -167,7 +167,7 @@ class Overlapped {
     return waits ? machine_.codec(machine_.fused, raw / pieces, 1) / 2 * to.program.share : 0;
   }
 
-  // *at: the inputs are ready. False: an incomplete message precedes.
+  // *at: the inputs are ready. False: an earlier message is incomplete.
   bool may_start(const Rank& r, const Act& a, Flow* at) const {
     *at = {};
     if (a.blocks == 0) {  // a signal waits for all other levels
@@ -343,7 +343,7 @@ class Overlapped {
     over(d, a, made.tail);
   }
 
-  // One by one when ready and the core is idle.
+  // Results are decoded one by one when the core is idle.
   double end_of(Rank& r) {
     struct Result {
       Flow at;

@@ -153,7 +153,6 @@ Program program_of(const Schedule& s, const Numbering& numbering, const topology
   return p;
 }
 
-// The schedules of ranks 0 to period - 1, with their slots.
 struct Walked {
   std::vector<Schedule> schedules;
   std::vector<Numbering> numberings;

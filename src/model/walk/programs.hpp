@@ -29,7 +29,7 @@ struct Act {
   bool far = false;  // between the fabric's leaves
 };
 
-// Blocks [block, block + blocks) that no step of a rank divides: a walk has about as many slots as steps.
+// Blocks [block, block + blocks) that no step divides: a walk has about as many slots as steps.
 struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
@@ -56,14 +56,14 @@ struct Programs {
   int hosts = 1;
   int leaves = 1;
   std::vector<int> leaf;
-  std::vector<std::int32_t> torus;  // sides, as in the topology; excludes folding
+  std::vector<std::int32_t> torus;  // as in the topology; excludes folding
   std::vector<Program> all;
 };
 
 // Blocks of the shortest and longest non-empty message; 0: none.
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
-// Each takes about 200 bytes and 0.5 to 1 microseconds: 2 GB, and seconds.
+// A cell takes about 200 bytes and 0.5 to 1 microseconds: 2 GB, and seconds.
 inline constexpr std::size_t most_cells = 10'000'000;
 
 struct Folding {

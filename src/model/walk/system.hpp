@@ -25,7 +25,7 @@ struct System {
   bool up_front = false;  // contributions are coded before the first message
   // all ranks decode results from streams, for equal values; else a rank keeps its own
   bool agree = true;
-  bool own_beside = false;  // a completed block is decoded while sent (without other overlap)
+  bool own_beside = false;  // a completed block is decoded while sent
   int sums_after = 0;       // sums of streams before the last decoding
   bool raw_inside = false;
   double raw_below = 0;  // bytes: shorter messages are raw

@@ -18,8 +18,8 @@ class Routes {
   // Directed, numbered from 0.
   std::size_t links(int hosts) const noexcept { return 2 * sides_.size() * static_cast<std::size_t>(hosts); }
 
-  // Visits each link of the path: dimension by dimension, in the shorter direction. To the opposite side of a ring,
-  // even coordinates ascend and odd ones descend.
+  // Visits the path's links: dimension by dimension, in the shorter direction. To the opposite side of a ring, even
+  // coordinates ascend and odd ones descend.
   template <class Visit>
   void walk(std::int32_t from, std::int32_t to, const Visit& visit) const {
     std::int32_t stride = 1, at = from;

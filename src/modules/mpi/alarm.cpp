@@ -31,7 +31,7 @@ MpiAlarms::~MpiAlarms() {
   for (MPI_Request& r : requests_) {
     if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
   }
-  static_cast<void>(alarms_.release());  // leaked: the MPI may still read it
+  static_cast<void>(alarms_.release());  // leaked: the MPI may read it
 }
 
 bool MpiAlarms::sent() noexcept {

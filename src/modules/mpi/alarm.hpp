@@ -1,4 +1,4 @@
-// A message to each rank under its own tag, without a receive; ranks poll.
+// One message to each rank under an own tag; ranks poll instead of posting receives.
 #pragma once
 
 #include <mpi.h>

@@ -29,7 +29,7 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-// A first probe may be the MPI's only progress, and miss a message.
+// A first probe may only make progress, and miss a message.
 bool has_arrivals(MPI_Comm comm) noexcept {
   int found = 0, code = MPI_SUCCESS;
   for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
@@ -145,7 +145,7 @@ class MpiCarrier final : public Carrier {
       transfers_.reserve(requests_.capacity());
       indices_.resize(requests_.capacity());
       statuses_.resize(requests_.capacity());
-      // Abandoned requests find room without an allocation.
+      // Abandoned requests need no allocation.
       if (lost_.capacity() < lost_.size() + requests_.capacity()) lost_.reserve(lost_.size() + requests_.capacity());
     });
     if (listed != Status::ok) return listed;
@@ -228,7 +228,7 @@ class MpiCarrier final : public Carrier {
   Waiting waiting_{true};
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;  // given up; has room for all of requests_
+  std::vector<MPI_Request> lost_;  // abandoned; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
 };
 

@@ -17,14 +17,14 @@ struct MpiOptions {
 };
 
 // Duplicates `comm` collectively, with errors returned. Destroy before MPI_Finalize: frees the duplicate, unless
-// messages without a receive may be under way.
+// messages without a receive may be in flight.
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
                         Duplicates* ready = nullptr) noexcept;
 
 // With the MPI's text.
 Status translate(int code) noexcept;
 
-// Or the MPI cannot tell.
+// True also if the MPI cannot tell.
 bool has_arrivals(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::modules

@@ -43,7 +43,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    // Messages may still arrive: leaves the communicator to the MPI (carrier.cpp).
+    // While messages may arrive, the communicator is left to the MPI (carrier.cpp).
     const bool settled = requests_.empty() && !has_arrivals(comm_);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     if (settled) MPI_Comm_free(&comm_);
@@ -90,7 +90,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     return Status::ok;
   }
 
-  // Sends cannot be taken back.
+  // Sends cannot be withdrawn.
   void abort() noexcept override {
     broken_ = true;
     for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -22,7 +22,7 @@ Duplicates::~Duplicates() {
   while (left_ > 0) MPI_Comm_free(&all_[--left_]);
 }
 
-// A failed rank still makes the next ones: other ranks wait for it.
+// A failed rank still makes the next duplicates: other ranks wait for it.
 bool Duplicates::make(MPI_Comm parent) noexcept {
   const ErrorsReturned returned(parent);
   int mine = 1, all = 0;

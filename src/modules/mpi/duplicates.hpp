@@ -1,6 +1,5 @@
-// Duplicates are made before a transport needs them: ranks agree on an id for each. With several threads that call MPI,
-// this is safe only where the program makes a communicator: inside another collective it could wait for another
-// thread's agreement.
+// Duplicates made ahead of a transport: ranks agree on an id for each. With several threads that call MPI, this is safe
+// only where the program makes a communicator: inside another collective it could wait for another thread's agreement.
 #pragma once
 
 #include <mpi.h>
@@ -29,12 +28,12 @@ class Duplicates {
   Duplicates& operator=(Duplicates&&) = delete;
   ~Duplicates();
 
-  // As many as a transport takes. Collective over `parent`. False, on all ranks: the MPI failed on a rank, and there
-  // are none.
+  // Makes all that a transport takes. False, on all ranks: the MPI failed on a rank, and there are none. Collective
+  // over `parent`.
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 
-  // Made before, else collectively over `parent`. Returns the MPI's code.
+  // A duplicate made before, else made here, collectively over `parent`. Returns the MPI's code.
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:

@@ -33,7 +33,7 @@ Status usable(MPI_Comm parent) noexcept {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// Negative: no limit. From the environment, since there are no options yet.
+// Seconds; negative: no limit. There are no options yet.
 double limit_of_creation() noexcept {
   const char* const text = secure_getenv("STRETTO_TIMEOUT");
   double seconds = -1;
@@ -160,7 +160,6 @@ class MpiTransport final : public backend::Transport {
     return std::max(0, world - size_);
   }
 
-  // Messages may need this rank's progress.
   void progress() noexcept override {
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);

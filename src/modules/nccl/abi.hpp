@@ -1,5 +1,4 @@
-// The used part of nccl.h of NCCL 2.14, which later versions of NCCL 2 keep. tests/modules/nccl_wheel_test.py compares
-// it with the wheel's.
+// The used part of NCCL 2.14's nccl.h, which later versions of NCCL 2 keep (tests/modules/nccl_wheel_test.py).
 #pragma once
 
 #include <cstddef>

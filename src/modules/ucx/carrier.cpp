@@ -78,7 +78,7 @@ class UcxCarrier final : public Carrier {
                     std::uint64_t id) noexcept override {
     ucp_ep_h endpoint = nullptr;
     Transfer* t = nullptr;
-    // Messages of one tag and length stay in order. Short ones gain nothing on further connections.
+    // Messages of one tag and length stay in order. Short messages gain nothing on further connections.
     const unsigned connections = connections_to(peer);
     const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
@@ -101,7 +101,7 @@ class UcxCarrier final : public Carrier {
   }
 
   Status start_recv(int peer, std::uint64_t tag, void* data, std::size_t capacity, std::uint64_t id) noexcept override {
-    ucp_ep_h endpoint = nullptr;  // so that the peer's end is noticed
+    ucp_ep_h endpoint = nullptr;  // needed to notice the peer's end
     Transfer* t = nullptr;
     if (const Status s = begin(peer, id, false, &t, &endpoint); s != Status::ok) return s;
     t->room = static_cast<std::byte*>(data);
@@ -114,7 +114,7 @@ class UcxCarrier final : public Carrier {
         worker_.ucp().tag_recv_nbx(worker_.handle(), holds_lead ? data : &t->lead, holds_lead ? capacity : sizeof(Lead),
                                    worker_.tag(channel_, peer, tag % tags_there), ~UcxWorker::mask_cut, &how));
     t->ended = !t->request;
-    // An ended rank may have sent it before.
+    // The peer may have sent it before its end.
     if (t->request && worker_.lost(peer) != UCS_OK) {
       worker_.progress();
       if (worker_.ucp().request_check_status(t->request) == UCS_INPROGRESS) cancel_requests(*t);
@@ -254,7 +254,6 @@ class UcxCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // UCX answers with a request, or an end.
   static void start(Transfer* t, void** request, ucs_status_ptr_t answer) noexcept {
     if (UCS_PTR_IS_PTR(answer))
       *request = answer;
@@ -287,7 +286,7 @@ class UcxCarrier final : public Carrier {
     }
   }
 
-  // Drops a message that does not fit, so that its sender goes on.
+  // Drops a message that does not fit, so that its sender continues.
   void receive_pieces(Transfer* t) noexcept {
     if (t->capacity >= sizeof t->lead) std::memcpy(&t->lead, t->room, sizeof t->lead);
     t->bytes = t->lead.bytes;

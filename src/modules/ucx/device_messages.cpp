@@ -58,7 +58,7 @@ class UcxDeviceMessages final : public DeviceMessages {
     return Status::ok;
   }
 
-  // Reports the last transfer once all sent bytes have left: progress may end then.
+  // Progress may end after the last report, so sent bytes must have left.
   Status poll(std::span<Completion> done, std::size_t* n) noexcept override {
     *n = 0;
     if (aborted_ || transfers_.empty()) return Status::ok;
@@ -132,7 +132,6 @@ class UcxDeviceMessages final : public DeviceMessages {
     return {t.id, 0, worker_.failed(t.peer, lost != UCS_OK ? lost : t.status)};
   }
 
-  // UCX does not bind a receive to its sender (carrier.cpp).
   void withdraw_from_lost() noexcept {
     losses_ = worker_.losses();
     for (const PostedTransfer& t : transfers_)

@@ -39,8 +39,7 @@ struct Ucp {
   std::string where;
 };
 
-// The process' copy, else the file STRETTO_UCX, else the system's libucp.so.0. It stays loaded. unsupported: missing,
-// or incomplete.
+// The process' copy, the file STRETTO_UCX, or libucp.so.0 (SharedLibrary). unsupported: missing, or incomplete.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

@@ -51,7 +51,7 @@ bool is_free(std::uint16_t port) noexcept {
 Status read_connections(Connections* connections) noexcept {
   const char* const given = secure_getenv("STRETTO_CONNECTIONS");
   if (!given || !*given) {
-    *connections = {usual_connections(), 1};  // inside a host nothing limits the rate of a connection
+    *connections = {usual_connections(), 1};  // inside a host nothing limits a connection's rate
     return Status::ok;
   }
   std::string_view rest(given);

@@ -15,7 +15,7 @@ namespace stretto::modules {
 namespace {
 
 constexpr std::chrono::seconds longest_close{5};
-constexpr std::chrono::milliseconds longest_silence{500};  // of peers that have not closed a connection
+constexpr std::chrono::milliseconds longest_silence{500};  // for peers that have not closed a connection
 constexpr std::chrono::milliseconds longest_drain{200};
 constexpr std::chrono::seconds longest_unsure{1};
 constexpr unsigned marker = 0;  // of active messages
@@ -184,8 +184,8 @@ bool UcxWorker::has_left() noexcept {
     unsure_since_ = now;
     return false;
   }
-  // A message that may wait can wait for an answer of a peer that has ended its call. What it follows leaves then with
-  // the next call.
+  // A message that may wait can wait for an answer of a peer that has ended its call. Held bytes leave with the next
+  // call.
   forget_held();
   return true;
 }
@@ -241,11 +241,11 @@ void UcxWorker::close_lost() noexcept {
     if (p.status != UCS_OK) close(p);
 }
 
-// UCX complains of messages without a receive, as failures leave them. Takes this session's short ones before the end.
+// Takes this session's short messages that failures left without a receive: UCX would complain of them.
 void UcxWorker::drain() noexcept {
   const auto end = Clock::now() + longest_drain;
   ucp_tag_recv_info_t info{};
-  std::array<std::byte, 4096> room;  // longer ones must be fetched
+  std::array<std::byte, 4096> room;  // longer messages must be fetched
   while (Clock::now() < end) {
     if (!ucp_.tag_probe_nb(handle(), secret_, mask_secret, 0, &info) || info.length > room.size()) return;
     const ucp_tag_message_h message = ucp_.tag_probe_nb(handle(), info.sender_tag, ~std::uint64_t{0}, 1, &info);

@@ -4,8 +4,8 @@
 // sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
 //
 // Tags hold, from the top: 26 bits of the session's secret, 3 of the channel, 14 of the sender's rank, 1 for a message
-// that is cut, 20 of the message. A receive names all others, so that messages of a stranger that knows only the port
-// match no receive.
+// that is cut, 20 of the message. A receive names all others, so a stranger that knows only the port matches no
+// receive.
 #pragma once
 
 #include <array>
@@ -41,7 +41,6 @@ class UcxWorker {
 
   bool takes_device_memory() const noexcept;
 
-  // Address for other ranks.
   Status address(std::string* address);
   // Once the ranks have met.
   void join(const carrier::Session& session, int rank);
@@ -73,8 +72,8 @@ class UcxWorker {
 
   unsigned connections() const noexcept { return connections_; }
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // Sends use further connections meanwhile. These advance whenever nothing else does, else seldom: UCX may hold bytes
-  // of a send that has ended, and each costs a system call.
+  // Sends then use further connections. These progress whenever nothing else does, else seldom: UCX may hold bytes of a
+  // send that has ended, and each poll costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   // UCX reports sends as ended while it holds bytes of them (a full socket), and receives while it holds their
@@ -89,8 +88,8 @@ class UcxWorker {
   void mark_received(int rank, std::size_t bytes) noexcept {
     if (bytes >= least_acknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
-  // All held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A flush of
-  // UCX, or a message that may wait, would do worse: UCX asks the peer for an answer, and it may have ended its call.
+  // True once all held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A
+  // flush of UCX, or a message that may wait, would ask the peer for an answer, and the peer may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -102,7 +101,7 @@ class UcxWorker {
     if (losses_ != closed_) close_lost();
     return done;
   }
-  // After a turn without progress, until a message arrives, at most so many seconds.
+  // After a poll without progress, until a message arrives, at most so many seconds.
   void sleep(double seconds) noexcept;
   // For messages of ranks that may share cores.
   Waiting waiting() const noexcept { return wakes_ ? Waiting(true, Wakes::by_messages, 0.05) : Waiting(true); }

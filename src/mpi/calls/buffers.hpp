@@ -22,7 +22,7 @@ struct PassedBuffers {
 // The rank's own block, at byte `offset`, or MPI_IN_PLACE.
 bool is_own(const void* block, const void* all, std::int64_t offset) noexcept;
 
-// Without counts by rank. `extent`: bytes between elements on the side with all ranks' blocks.
+// For calls without counts by rank. `extent`: bytes between elements on the side with all ranks' blocks.
 Buffers buffers_of(const WrappedCall& call, const Communicator& c, std::int64_t extent) noexcept;
 
 }  // namespace stretto::mpi

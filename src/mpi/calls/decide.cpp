@@ -21,7 +21,7 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
   return make(comm, c, settings.timeout);
 }
 
-// A rule that names a way to serve the call needs no proof that serving it pays.
+// A rule that says how to serve the call needs no proof that serving pays.
 bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settings& settings) noexcept {
   if (c->use < use_before_making) return false;
   const RecursionGuard guard;
@@ -31,8 +31,8 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settin
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t longest_brief = 1024;
 
-// Applies a bound to a call that is no sum. Ranks may name data of one signature by different types, so they compare
-// the call first; where some types are not of floating-point elements, the MPI moves the data.
+// A bound for a call that is no sum. Ranks may name data of one signature by different types, so they compare the call
+// first; the MPI moves data where some types are not floating-point.
 void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   Shape& shape = d->shape;
   if (wanted && shape.floating_extreme) return;
@@ -40,7 +40,7 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
-// Payloads without a bound serve float32 alone. Other types of data that move count as none: ranks may name them
+// Payloads without a bound serve float32 alone. Other types of moved data count as none: ranks may name them
 // differently, and compare them.
 bool takes_halves(Shape* shape) noexcept {
   if (shape->element) return shape->element->type == STRETTO_F32;
@@ -92,7 +92,7 @@ bool wants_ours(const Decision& d) noexcept {
   return d.kind == Action::Kind::bounded || d.fixed || d.compares || (d.schedule && d.kind != Action::Kind::native);
 }
 
-// GPU memory on some ranks only is legal. Blocking calls agree on it. Started calls may not wait: they assume the
+// MPI allows GPU memory on some ranks only. Blocking calls agree on it. Started calls may not wait: they assume the
 // largest kind, and check before data move.
 const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
   if (call.operation == Function::barrier) return nullptr;
@@ -149,7 +149,6 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a rule";
     return d;
   }
-  // Ranks whose rules name communicators or call sites compare what they found, below.
   const bool compares = blocks && settings.rules.looks_at_names();
   if (is_prefix(call.operation) && !d.schedule && !d.fixed && !compares) {
     d.why = "a prefix sum, where neither a schedule nor reproducible sums are asked for";
@@ -163,7 +162,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
     d.why = "a communicator that stretto has not made its own for, with MPI_THREAD_MULTIPLE";
     return d;
   }
-  // Rules with names may differ between ranks, which compare them at the first call.
+  // Rules with names may differ between ranks: the first call compares them.
   const bool at_once =
       d.kind == Action::Kind::bounded || d.schedule || d.fixed || d.compares || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, d, settings);

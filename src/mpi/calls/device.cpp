@@ -8,12 +8,12 @@
 namespace stretto::mpi {
 namespace {
 
-// cuPointerGetAttribute; result and attribute are C enumerations.
+// cuPointerGetAttribute, with its C enumerations.
 using PointerGetAttribute = int (*)(void* result, int attribute, std::uintptr_t pointer);
 constexpr int memory_type = 2;          // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr unsigned memory_of_host = 1;  // CU_MEMORYTYPE_HOST
 
-// Null without the driver, which it never loads.
+// Null unless the process has loaded the driver.
 PointerGetAttribute driver() noexcept {
   static const PointerGetAttribute found = [] {
     void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);

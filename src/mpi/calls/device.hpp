@@ -8,8 +8,8 @@
 
 namespace stretto::mpi {
 
-// Largest kind that this rank may pass. An MPI with device memory loads the CUDA driver in MPI_Init, so the answer can
-// be cached. c.comm exists, here and below.
+// Largest kind that this rank may pass, cached: an MPI with device memory loads the CUDA driver in MPI_Init. Functions
+// here require c.comm.
 Memory memory_in_reach(const Communicator& c) noexcept;
 
 // Shorter calls are left to the MPI: agreeing on the memory would take as long.
@@ -17,7 +17,7 @@ inline constexpr std::int64_t least_asked = 65536;
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept;
 
-// One call cannot take both: host and device, or two devices, which MPI allows. Null: no such buffer.
+// Host and device, or two devices: MPI allows both in a call, stretto does not. Null: no such buffer.
 bool lie_apart(const Communicator& c, const void* send, const void* recv) noexcept;
 
 }  // namespace stretto::mpi

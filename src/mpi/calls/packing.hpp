@@ -1,5 +1,5 @@
 // A buffer as bytes in the order of its type's signature. Dense elements are used in place; others are packed, as are
-// buffers that are `shared` with the call's other side.
+// buffers `shared` with the call's other side.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,6 @@
 
 namespace stretto::mpi {
 
-// `count` elements, consecutive in `packed`.
 Status pack(const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm, std::byte* packed);
 Status unpack(const std::byte* packed, void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm);
 

@@ -93,7 +93,7 @@ bool decided(const Decision& d, const Settings& settings) noexcept {
          !settings.rules.looks_at_names();
 }
 
-// Grids with one rank in a row or a column make tens of thousands of such calls.
+// Grids with one rank in a row or column make tens of thousands of such calls.
 bool alone(const Communicator* c) noexcept { return c && c->size == 1 && !c->inter; }
 
 int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Native native) {
@@ -112,7 +112,7 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
     account.passed_on(d, d.why);
     return code;
   }
-  // Not left to the MPI: a forked child would send as its parent.
+  // The MPI must not get the call: a forked child would send as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
   std::optional<stretto_report> report;
   if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;

@@ -53,7 +53,7 @@ namespace {
   if (root &&
       (PMPI_Pack(call.recvbuf, count, call.recvtype, packed.data(), bytes, &position, call.comm) != MPI_SUCCESS ||
        position != bytes))
-    return false;  // serve() tells why
+    return false;
   const Buffers at = root ? Buffers{packed.data(), nullptr} : Buffers{nullptr, packed.data()};
   if (line->buffers != api::buffers_kind(at.send, at.recv)) return false;
   *status = call::to_c(line->run(*c.comm, at.send, at.recv, timeout));

@@ -1,4 +1,4 @@
-// A program's call that is equal to an earlier one runs after one comparison: the communicator's prepared calls
+// A call equal to an earlier one runs after one comparison: the communicator's prepared calls
 // (api/operation/prepared.hpp) under keys of the program's arguments. Touches few cache lines, all cold after a system
 // call.
 #pragma once

@@ -21,7 +21,7 @@ std::size_t to_size(std::int64_t n) noexcept { return static_cast<std::size_t>(n
 // MPIs need not refuse one address for both sides, and a single rank may pass it.
 bool is_shared(const void* send, const void* recv) noexcept { return send && send == recv; }
 
-// Sets `at` to a host copy if elements are not dense, or if `copied`.
+// `at` becomes a host copy if elements are not dense, or if `copied`.
 Status give(Buffer& buffer, const void*& at, std::int64_t count, MPI_Datatype type, MPI_Comm comm, bool copied) {
   if (at == STRETTO_IN_PLACE) return Status::ok;
   const Status s = buffer.give(at, count, type, comm, copied);
@@ -100,7 +100,7 @@ Status lay_out(const WrappedCall& call, const Communicator& c, const Shape& shap
   return call.operation == Function::barrier ? Status::ok : lay_out_to_all(call, c, s);
 }
 
-// lay_out() has laid out the call, and stretto has its collective.
+// Precondition: lay_out().
 stretto_call record_of(const WrappedCall& call, const Communicator& c, const Shape& shape,
                        const CallBuffers& call_buffers) noexcept {
   const auto [send, recv] = call_buffers.passed.buffers;
@@ -130,7 +130,7 @@ bool can_keep(const WrappedCall& call, const Communicator& c, const PassedBuffer
   return buffers_of(call, c, passed.extent) == passed.buffers ? key_of(call, &as->key) : packed_key_of(call, &as->key);
 }
 
-// Before the C interface sees the call; a failure gives up the communicator.
+// A failure before the C interface sees the call gives up the communicator.
 template <class Step>
 stretto_status prepare(const Communicator& c, const Step& step) noexcept {
   const Status s = guarded("for a copy of a buffer", step);

@@ -72,7 +72,6 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
   return wrong_arguments;
 }
 
-// Covers all buffers that this rank names, or null.
 const Element* moved_elements(const WrappedCall& call, const Communicator& c) noexcept {
   const bool root = c.rank == call.root;
   bool sends = true, receives = true;
@@ -144,7 +143,7 @@ const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shap
   if (reason) return reason;
   if (c.size == 1) return "one rank";
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
-  // An element may be a whole block, and the MPI packs by int counts.
+  // An element may be a whole block, and MPI packs by int counts.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
   shape->moves = !shape->element && call.operation != Function::barrier;
   if (shape->moves) shape->moved = moved_elements(call, c);

@@ -22,7 +22,7 @@ struct Shape {
 
 std::optional<schedule::Collective> collective_of(Function f) noexcept;
 
-// shape_of() has a reason in every communicator: found at once, for programs with many such calls.
+// shape_of() refuses the call in every communicator; a fast check.
 bool never_served(const WrappedCall& call) noexcept;
 
 // The reason why the MPI gets the call, or null.

@@ -13,8 +13,8 @@ struct KnownType {
   Element element;
 };
 
-// By size, which int, long and Fortran's types do not fix. Skips sizes without a counterpart, and types that the MPI
-// lacks (null, or of size 0).
+// Finds types by size, which int, long and Fortran's types do not fix. Skips sizes without a counterpart, and types
+// that the MPI lacks (null, or of size 0).
 void add(std::vector<KnownType>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
   constexpr std::array<stretto_type, 4> of_signed = {STRETTO_I8, STRETTO_I16, STRETTO_I32, STRETTO_I64};
   constexpr std::array<stretto_type, 4> of_unsigned = {STRETTO_U8, STRETTO_U16, STRETTO_U32, STRETTO_U64};

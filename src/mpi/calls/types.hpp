@@ -22,10 +22,10 @@ const Element* element_of(MPI_Datatype type) noexcept;
 // Maps a reduction to stretto's, or returns why it has none. Uses only arguments that are equal on all ranks.
 const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, stretto_op* operation) noexcept;
 
-// False: an operation of the program's own, or with places (MINLOC).
+// False: a user's operation, or with places (MINLOC).
 bool has_counterpart(MPI_Op op) noexcept;
 
-// An element's bytes are contiguous in the order of the signature; may be false for dense derived types.
+// An element's bytes are contiguous in the order of the signature; may miss dense derived types.
 bool is_dense(MPI_Datatype type) noexcept;
 
 // 0 also if unknown.

@@ -10,7 +10,7 @@
 
 #define STRETTO_WRAPPER extern "C" __attribute__((visibility("default")))
 
-// MPI 4.1 adds functions that test several requests without completing any.
+// MPI 4.1 functions that test several requests without completing any.
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 #define STRETTO_ASKS_SEVERAL
 #endif
@@ -55,7 +55,7 @@ struct WrappedCall {
   MPI_Request* request = nullptr;  // set if served, else by `native`
 };
 
-// Refers to its maker's variables.
+// References its maker's variables.
 class Native {
  public:
   template <class Function>

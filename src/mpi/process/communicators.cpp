@@ -28,14 +28,14 @@ namespace {
 
 std::atomic<bool> kept{false};
 std::atomic<bool (*)(const Communicator*)> before_free{nullptr};
-std::atomic<unsigned> generation{0};  // changes when a communicator goes: a handle may be reused
+std::atomic<unsigned> generation{0};  // changes when a communicator is freed: a handle may be reused
 
 using Clock = std::chrono::steady_clock;
 
 // An agreement makes ranks wait for each other, unlike pipelined broadcasts.
 constexpr int most_times_between_agreements = 8;
 
-// A stretto_comm must live this many times as long as its making.
+// A stretto_comm must live this many times as long as its making takes.
 constexpr int worth = 20;
 constexpr int most_short_lives = 10;
 
@@ -50,7 +50,7 @@ constexpr Clock::rep never = Clock::rep{1} << 60;
 std::atomic<Clock::rep> making{never}, making_between_hosts{never};
 std::atomic<int> made_between_hosts{0};
 
-// Expected time of making a stretto_comm that spans hosts. A process's first one probes the network and the codec.
+// Expected time of making a stretto_comm that spans hosts. The first in a process probes the network and the codec.
 Clock::duration price() noexcept {
   constexpr std::chrono::milliseconds first{60}, second{10};
   switch (made_between_hosts.load()) {
@@ -146,7 +146,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
 
 struct MakingAgreement {
   int use = use_before_making;
-  double lacks = 1;  // price over the time that making may take, of the rank with most; at most 1: it pays
+  double lacks = 1;  // price over affordable time, the most of all ranks; at most 1: it pays
   bool spans_hosts = false;
 };
 
@@ -261,7 +261,6 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   c->refused = value_or(std::string("no memory"), [within] {
     return within ? std::string("no communicator: ") + stretto_message() : std::string(outside_reason);
   });
-  // Reports an impossible setting of the user once.
   static std::atomic<bool> told{false};
   if (within && made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
     std::fprintf(stderr, "stretto: %s; calls are left to the MPI\n", stretto_message());

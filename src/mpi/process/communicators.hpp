@@ -36,9 +36,9 @@ struct Communicator {
   std::string refused;
   std::optional<Bound> bound;
   Memory memory = Memory::host;
-  int use = 0;               // eligible calls in which this rank met the others
+  int use = 0;               // eligible calls that met the other ranks
   int wanted = 0;            // least `use` at which ranks make `comm`; 0: not agreed on yet
-  int ask_again_at = 0;      // `use` at which ranks see again if a making pays that did not
+  int ask_again_at = 0;      // `use` at which ranks reconsider a making that did not pay
   bool spans_hosts = false;  // known once `wanted` is
   EarlyTime early;
   std::chrono::steady_clock::time_point made_at{};
@@ -63,8 +63,8 @@ Communicator* find_communicator(MPI_Comm comm) noexcept;
 // per communicator is collective.
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
-// Equal on all ranks. `must_pay`, and the communicator spans hosts: its calls must have taken long enough. Collective
-// at the first call, and, if it must pay, when the use has grown to between two and eight times as much. Precondition:
+// Equal on all ranks. `must_pay`: if the communicator spans hosts, its calls must have taken long enough. Collective at
+// the first call, and, if it must pay, when the use has grown to between two and eight times as much. Precondition:
 // `use` is at least use_before_making.
 bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept;
 

@@ -1,4 +1,4 @@
-// The time of a communicator's calls before it has a stretto_comm, and the part of it that making one may take.
+// Times a communicator's calls before it has a stretto_comm, whose making may take a part of that time.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class EarlyTime {
   // for all. The very first call makes connections and waits for late ranks.
   bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == every - 1; }
 
-  // Precondition: samples() chose the call.
+  // Precondition: samples() returned true.
   void add(std::int64_t bytes, Duration took) noexcept {
     if (bytes > longest_short)
       long_ += took;

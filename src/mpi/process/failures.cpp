@@ -35,7 +35,7 @@ std::string world_ranks(MPI_Comm comm) {
   return fmt::format("the world's ranks {}{} ({} ranks)", all, shown < ranks ? " ..." : "", ranks);
 }
 
-// The first of its kind on the communicator, or the one that ended it.
+// The communicator's first of its kind, or the one that ended it.
 bool is_news(Communicator* c, stretto_status s) noexcept {
   if (!c) return true;
   if (c->told_end) return false;

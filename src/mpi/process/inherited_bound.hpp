@@ -1,4 +1,4 @@
-// Bound of an unfinished communicator (MPI_Comm_idup_with_info): an attribute of the parent, which the MPI copies.
+// Bound of an unfinished communicator (MPI_Comm_idup_with_info), as an attribute of its parent.
 #pragma once
 
 #include <mpi.h>

@@ -45,7 +45,7 @@ Allocations& allocations() {
   return all;
 }
 
-// Smaller ones would waste the arena's pages, and are copied as fast.
+// Smaller memory would waste the arena's pages, and is copied as fast.
 constexpr MPI_Aint least_lent = 65536;
 
 }  // namespace

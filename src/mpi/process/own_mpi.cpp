@@ -24,7 +24,7 @@ constexpr std::string_view own = "MPICH or its kin";
 constexpr std::array<std::string_view, 1> others{"Open MPI"};
 #endif
 
-// Launchers export the rank, which MPI_Init would tell too late.
+// Launchers export the rank; MPI_Init would tell too late.
 bool is_first() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";
@@ -34,7 +34,7 @@ bool is_first() noexcept {
 }  // namespace
 
 bool is_own_mpi() noexcept {
-  char text[8192] = "";  // largest of all MPIs: the running one is unknown
+  char text[8192] = "";  // largest of all MPIs: the running MPI is unknown
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return true;
   const std::string_view version(text);

@@ -2,8 +2,7 @@
 
 namespace stretto::mpi {
 
-// Before MPI_Init. False: the running MPI has another binary interface, with other handles, as printed on standard
-// error.
+// Before MPI_Init. False: the running MPI has another binary interface, as printed on standard error.
 bool is_own_mpi() noexcept;
 
 }  // namespace stretto::mpi

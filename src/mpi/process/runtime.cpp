@@ -35,7 +35,7 @@ void activate(Runtime* r) noexcept {
   off = r == nullptr;
 }
 
-// Never freed: calls come until the process ends. Null without memory.
+// Never freed: calls come until exit. Null without memory.
 Runtime* whole() noexcept {
   static Runtime* const made = value_or<Runtime*>(nullptr, [] {
     const ScheduleNames schedules = call::schedule_names();
@@ -51,7 +51,7 @@ Runtime* whole() noexcept {
   return made;
 }
 
-// At the start, since the report may follow a long run.
+// Checked at the start, since the report may follow a long run.
 void expect_report(const std::string& file) noexcept {
   static_cast<void>(attempt([&] {  // otherwise reported at the end
     if (!file.empty() && !can_be_written(file))

@@ -4,7 +4,7 @@
 
 namespace stretto::mpi {
 
-// By rank 0 of MPI_COMM_WORLD. After MPI_Init.
+// Rank 0 of MPI_COMM_WORLD prints. After MPI_Init.
 void tell_once(std::string_view text) noexcept;
 
 }  // namespace stretto::mpi

@@ -241,7 +241,7 @@ std::string why_exact(const Row& r) {
   return "have the reason '" + path_and_why(r) + "'";
 }
 
-// Why nothing was compressed despite a bound, or "". Only reductions have a bound.
+// Why nothing was compressed despite a bound, or "".
 std::string uncompressed(const std::vector<Row>& rows) {
   struct Exact {
     std::uint64_t calls = 0;

@@ -18,7 +18,7 @@ namespace stretto::mpi {
 // Last words of a path that the model alone decided, with or without measurements.
 inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
 
-// Bytes; calls of one class share a row.
+// In bytes; calls of one class share a row.
 inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
                                                           std::numeric_limits<double>::infinity()};
 
@@ -32,7 +32,7 @@ struct RowKey {
 
 struct Ignored {
   std::uint64_t calls = 0;
-  std::uint64_t values = 0;  // of the worst call, with its ranges without and with them
+  std::uint64_t values = 0;  // in the worst call, with its ranges without and with them
   double lo = 0, hi = 0, all_lo = 0, all_hi = 0;
 
   void add(const Ignored& other) noexcept;

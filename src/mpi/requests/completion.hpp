@@ -1,4 +1,4 @@
-// Waits poll while stretto's collectives are in flight: the MPI's own requests progress.
+// While stretto's collectives are in flight, waits poll, and the MPI's own requests progress.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,7 @@ int request_get_status_any(int n, const MPI_Request* requests, int* index, int* 
 int request_get_status_some(int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) noexcept;
 #endif
 
-// Before the program frees a request of stretto's: waits for it.
+// Waits for a request of stretto's that the program frees.
 void before_freed(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

@@ -78,7 +78,7 @@ struct Prepared {
   bool runs_itself() const noexcept { return communicator || run != MPI_REQUEST_NULL; }
 };
 
-std::atomic<int> ours{0};  // entries that stretto ran when they were made
+std::atomic<int> ours{0};  // entries that were stretto's when made
 
 // Lookups lock only if the request's bit is set.
 class PersistentTable {

@@ -11,7 +11,6 @@
 
 namespace stretto::mpi {
 
-// After `call` made `request`.
 void prepared(const WrappedCall& call, MPI_Request request) noexcept;
 
 bool follows_starts() noexcept;
@@ -28,8 +27,8 @@ int persistent_of_ours() noexcept;
 
 bool is_persistent_of_ours(MPI_Request request) noexcept;
 
-// A run or MPI_REQUEST_NULL replaces stretto's requests: MPICH 5 would wait for ever for one that was never started.
-// Empty: unchanged.
+// A run or MPI_REQUEST_NULL replaces stretto's requests: MPICH 5 would wait for ever for a request that was never
+// started. Empty: unchanged.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
 // The program has seen the request's completion.

@@ -61,8 +61,8 @@ class Registry {
   }
 
   // A collective whose data have moved, for this thread to complete, or null. `on`: null for any communicator. *left:
-  // the others that use their communicator, even if other threads complete them. Tests without the lock: a test may run
-  // a collective to its end.
+  // others on their communicator, even if other threads complete them. Tests without the lock: a test may run a
+  // collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
     *left = 0;

@@ -18,7 +18,7 @@ namespace stretto::mpi {
 // devices in reach.
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d);
 
-// Requires that unless_driven() returned null. *request: null on failure.
+// Precondition: unless_driven() returned null. *request: null on failure.
 int start_driven(const WrappedCall& call, const Decision& d, const Settings& settings, MPI_Request* request) noexcept;
 
 extern std::atomic<int> in_flight;
@@ -27,7 +27,7 @@ bool is_started(MPI_Request request) noexcept;
 
 void drive() noexcept;
 
-// Null: on any communicator. False: some were incomplete after `limit` seconds.
+// `on`: null for any communicator. False: some were incomplete after `limit` seconds.
 bool finish_all(const Communicator* on, double limit) noexcept;
 
 }  // namespace stretto::mpi

@@ -19,13 +19,13 @@ class WaitClock {
     if (--inside_ == 0) total_ += now - since_;
   }
 
-  // Also of functions that have not returned.
+  // Includes functions that have not returned.
   double total(double now) const noexcept {
     const std::lock_guard lock(mutex_);
     return total_at(now);
   }
 
-  // Since total() was `begun`, less earlier charges: all charges sum to at most total().
+  // total() since it was `begun`, less earlier charges: all charges sum to at most total().
   double charge(double begun, double now) noexcept {
     const std::lock_guard lock(mutex_);
     const double all = total_at(now), due = all - std::max(begun, charged_);

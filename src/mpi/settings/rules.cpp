@@ -67,7 +67,6 @@ Status parse_pattern(std::string_view text, std::string_view key, std::string* p
   return fail(Status::invalid_argument, "'{}' names nothing; for all, leave it out", text);
 }
 
-// At most one word per line decides how a call runs.
 Status decide(Action::Kind kind, const std::string& word, Action* action, std::string* decided) {
   if (!decided->empty()) return fail(Status::invalid_argument, "'{}' and '{}' contradict each other", *decided, word);
   *decided = word;
@@ -163,7 +162,7 @@ Status parse_rule(const std::vector<std::string>& words, const ScheduleNames* sc
   Status s = parse_operation(words.front(), &rule->operation);
   for (std::size_t i = 1; i < words.size() && s == Status::ok; ++i) s = parse_word(words[i], rule, &acts, &decided);
   Action& a = rule->action;
-  // Bounded, by no bound: sums and moved data of the payload's types alone (calls/decide.cpp).
+  // Streams without a bound: sums and moved data of the payload's types alone (calls/decide.cpp).
   if (asks_for_streams(a) && !call::keeps_bound(a.payload) && a.kind == Action::Kind::usual)
     a.kind = Action::Kind::bounded;
   a.moves = rule->operation && moves(*rule->operation) &&

@@ -25,7 +25,7 @@ struct Bound {
 // "rel:1e-4", "abs:0.5", and ":contribution" or ":result" (the default).
 Status parse_bound(std::string_view text, Bound* bound);
 
-// On a relative bound of 1 and more, which is hardly meant; else empty.
+// Remark on a relative bound of 1 and more, which is hardly meant; else empty.
 std::string remark_on(const Bound& bound);
 
 // With an optional K, M or G (powers of 1024).
@@ -37,7 +37,7 @@ struct Action {
     off,     // the MPI's own, untouched
     native,  // the MPI's own, through stretto
     exact,
-    bounded  // or with a payload that keeps no bound: then of kind NONE
+    bounded  // or with a payload that keeps no bound: then `bound` has kind NONE
   };
   Kind kind = Kind::usual;
   int line = 0;
@@ -70,11 +70,11 @@ class Rules {
 
   bool empty() const noexcept { return rules_.empty(); }
   std::size_t size() const noexcept { return rules_.size(); }
-  // The first that asks for streams without a bound; 0: none.
+  // The first line that asks for streams without a bound; 0: none.
   int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
-  // On bounds hardly meant: "line 3: rel:2 ...".
+  // Remarks on bounds: "line 3: rel:2 ...".
   std::vector<std::string> remarks() const;
 
  private:

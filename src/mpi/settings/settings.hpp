@@ -22,7 +22,7 @@ struct CommonSetting {
 struct Settings {
   bool on = true;
   std::optional<Bound> bound;
-  bool bounds_moves = false;  // bounds act on moved data, minima and maxima besides sums
+  bool bounds_moves = false;  // besides sums: moved data, minima and maxima
   double ignore_above = 0;
   Rules rules;
   bool reproducible = false;

@@ -5,7 +5,7 @@
 
 namespace stretto::mpi {
 
-// About a name one slip away from a variable of stretto, or "".
+// A remark on a name one slip away from a variable of stretto, or "".
 std::string slip_in(std::string_view name);
 
 }  // namespace stretto::mpi

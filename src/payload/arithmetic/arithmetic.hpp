@@ -17,11 +17,11 @@ Status combine_values(Op op, Type type, const void* left, const void* right, voi
 Status negate_values(Type type, const void* in, void* out, std::size_t count) noexcept;
 
 // Float32 to bfloat16, to nearest even, and back. Overflow gives an infinity, NaN stays NaN, whatever the caller's
-// float environment. Any alignment of the types serves.
+// float environment. Any alignment serves.
 void narrow_values(const void* x, void* halves, std::size_t count) noexcept;
 void widen_values(const void* halves, void* x, std::size_t count) noexcept;
 
-// In place: as narrow_values() and widen_values() leave them.
+// In place, as narrow_values() and widen_values().
 void round_to_bfloat16(void* x, std::size_t count) noexcept;
 
 // Floating point only.

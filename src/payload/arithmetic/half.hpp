@@ -39,7 +39,7 @@ constexpr F16 narrow_f16(float x) noexcept {
   const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (b >> 16) & 0x8000u;
   const std::uint32_t magnitude = b & 0x7FFFFFFFu;
-  // Normal: round away 13 bits, then move the exponent. 0x477FF000 is the first that rounds to infinity.
+  // Normal: round away 13 bits, then move the exponent. Numbers from 0x477FF000 on round to infinity.
   const std::uint32_t normal = (magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
   // Subnormal: adding 0.5 rounds the significand to units of 2^-24.
   const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;

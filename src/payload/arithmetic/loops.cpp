@@ -30,7 +30,7 @@ template <class T>
 [[gnu::target("no-fma,no-avx512f")]]
 #endif
 void multiply_complex(const void* left, const void* right, void* out, std::size_t count) noexcept {
-  using Part = typename T::value_type;  // written out: other targets' functions are not inlined here
+  using Part = typename T::value_type;  // other targets' functions are not inlined here
   const Part* a = static_cast<const Part*>(left);
   const Part* b = static_cast<const Part*>(right);
   Part* y = static_cast<Part*>(out);
@@ -48,7 +48,7 @@ void multiply_complex(const void* left, const void* right, void* out, std::size_
 HWY_BEFORE_NAMESPACE();
 namespace stretto::payload::HWY_NAMESPACE {
 
-// ivdep: out may equal left or right, but no iteration reads what another wrote.
+// ivdep: out may equal left or right, but no iteration reads another's result.
 template <class O, class T>
 HWY_NOINLINE void CombineSome(const T* a, const T* b, T* y, std::size_t count) noexcept {
 #pragma GCC ivdep
@@ -115,7 +115,7 @@ inline Vector Apply(Extreme<greater>, Vector a, Vector b) noexcept {
   return hn::IfThenElse(greater ? above : below, a, hn::IfThenElse(greater ? below : above, b, tie));
 }
 
-// The last ones are padded to a vector.
+// The last values are padded to a vector.
 template <class T, class Step>
 void ByVectors(const T* a, const T* b, T* y, std::size_t count, const Step& step) noexcept {
   std::size_t i = 0;

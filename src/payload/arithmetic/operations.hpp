@@ -1,4 +1,3 @@
-// constexpr for device kernels (device/cuda/raw_values.hpp).
 #pragma once
 
 #include <bit>

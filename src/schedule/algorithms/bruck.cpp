@@ -27,7 +27,7 @@ void ranges_sent(int rank, int k, int p, F&& f) {
 
 }  // namespace
 
-// The block that ends here is its range's first, and is copied from tmp unless it came alone.
+// A block for this rank is its range's first, and is copied from tmp unless it came alone.
 Schedule bruck_alltoall(const Request& q) {
   const int p = q.ranks;
   const int rounds = log2_ceil(p);

@@ -1,4 +1,4 @@
-// A source file per algorithm; contract and costs: registry.hpp.
+// Contract and costs: registry.hpp.
 #pragma once
 
 #include "schedule/schedule.hpp"

@@ -26,7 +26,6 @@ Schedule chain_broadcast(const Request& q) {
   return std::move(program).finish();
 }
 
-// A rank's round is its distance from its end of the line.
 Schedule chain_reduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
@@ -93,7 +92,7 @@ Schedule chain_scan(const Request& q) {
   return std::move(program).finish();
 }
 
-// The received result is in tmp until `out`, where the contribution is in place, has left with it.
+// The received result is in tmp until an in-place contribution has left `out` with it.
 Schedule chain_exscan(const Request& q) {
   const int last = q.ranks - 1;
   Program program(q, Collective::exscan, "chain", pieces(q), true);

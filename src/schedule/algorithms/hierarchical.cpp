@@ -14,7 +14,7 @@ namespace {
 
 int rounds_of_rabenseifner(const Fold& fold) { return 2 * fold.rounds() + (fold.folds() ? 2 : 0); }
 
-// `flat`: of this rank's group among groups, for one piece, in `rounds` rounds.
+// `flat`: one piece's schedule among groups, in `rounds` rounds.
 Schedule allreduce(const Request& q, std::string_view name, const Schedule& flat, int rounds) {
   const GroupPosition own(q);
   const int width = flat.blocks;

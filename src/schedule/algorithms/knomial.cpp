@@ -21,7 +21,6 @@ Tree tree_for(const Request& q, int radix) { return tree_of(q.ranks, q.rank, q.r
 // Rounds of the levels that a split gives to the application.
 int of_leaves(const Request& q, const Tree& tree, int radix) { return std::min(q.split, tree.rounds) * (radix - 1); }
 
-// Combines all ranks' block into the root's `sum`. Leaves send from `in`.
 void reduce(Program& program, const Tree& tree, int rank, Buffer sum) {
   const bool leaf = tree.children.empty() && tree.parent >= 0 && sum == Buffer::tmp;
   if (!leaf) program.copy(sum, Buffer::in, 0, 1);

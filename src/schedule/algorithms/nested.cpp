@@ -5,7 +5,6 @@
 namespace stretto::schedule {
 namespace {
 
-// The owner's block, if this is its first piece.
 void block_of(const Floors& floors, int group, int piece, const Add& add) {
   const int owner = floors.owner(group, piece);
   if (floors.first_piece(group, floors.index(owner)) == piece) add(owner, 1);
@@ -30,7 +29,6 @@ Blocks lanes(const Floors& floors, int group) {
 
 }  // namespace
 
-// A member sums the blocks of all owners of its pieces in all groups.
 Schedule reduce_scatter(const Request& q, std::string_view name, const Schedule& flat) {
   const GroupPosition own(q);
   Program program(q, Collective::reduce_scatter, name, q.ranks, flat.keeps_order && own.floors.ordered());

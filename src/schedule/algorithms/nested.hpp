@@ -35,7 +35,6 @@ struct GroupPosition {
 Schedule reduce_scatter(const Request& request, std::string_view name, const Schedule& flat);
 Schedule allgather(const Request& request, std::string_view name, const Schedule& flat);
 
-// Inside a group, whose members may be grouped in turn.
 Schedule reduce_scatter_inside(const Request& request);
 Schedule allgather_inside(const Request& request);
 

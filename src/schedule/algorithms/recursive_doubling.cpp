@@ -1,11 +1,10 @@
 // Recursive doubling: in round j each rank exchanges all its data with the rank whose number differs in bit j. The
-// fewest rounds, but a whole vector per round of a reduction: best for short vectors and many ranks. Ranks are folded
-// (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to tmp, since the rank's own are under
-// way.
+// fewest rounds, but a whole vector per round of a reduction. Ranks are folded (fold.hpp). Neighbouring intervals
+// merge, in rank order. Received blocks go to tmp, since the rank's own are in flight.
 //
 // A scan (Hillis and Steele, "Data parallel algorithms", 1986) sends one way: in round j to the rank 2^j above. After
-// it a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of what each rank had of its
-// predecessor in a first round.
+// it a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of the predecessors'
+// contributions, which a first round delivers.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 
@@ -84,7 +83,6 @@ Schedule recursive_doubling_barrier(const Request& q) {
 
 namespace {
 
-// A scan of `out`, from `level` on.
 void scan_upwards(const Request& q, int first, int level, Program* program) {
   for (int distance = 1; distance < q.ranks - first; distance *= 2, ++level) {
     const bool sends = q.rank >= first && q.rank + distance < q.ranks, receives = q.rank - distance >= first;

@@ -1,7 +1,6 @@
 // Ring: each rank sends to the next rank and receives from the previous one. In a reduce-scatter each of p blocks goes
-// once around, collecting contributions, and ends at the rank of its number. In an allgather each block goes once
-// around. The fewest bytes possible, but p - 1 rounds. Block b meets ranks b+1, b+2, ..., b (modulo p), so the
-// operation must commute.
+// once around, collecting contributions, and ends at the rank of its number; in an allgather it goes once around. The
+// fewest bytes possible, but p - 1 rounds. Blocks meet ranks in ring order, so the operation must commute.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 
@@ -37,7 +36,6 @@ Schedule ring_allreduce(const Request& q) {
   return std::move(program).finish();
 }
 
-// Other ranks' blocks are combined in tmp; the first is sent unchanged.
 Schedule ring_reduce_scatter(const Request& q) {
   const Ring ring(q);
   Program program(q, Collective::reduce_scatter, "ring", q.ranks, false);

@@ -32,7 +32,7 @@ struct Dimension {
 
 bool even_ring(int side) { return std::has_single_bit(static_cast<unsigned>(side)); }
 
-// Innermost first: a host's ranks, then the torus; without a fitting one a single ring of all teams.
+// Innermost first: a host's ranks, then the torus; without a fitting torus a single ring of all teams.
 std::vector<Dimension> rings(const Request& q, const Fold& fold) {
   const std::vector<Dimension> one{{1, fold.teams()}};
   if (q.groups == nullptr || q.groups->torus.empty() || fold.folds()) return one;

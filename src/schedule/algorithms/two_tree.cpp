@@ -96,7 +96,7 @@ class Trees {
   const Node& of_piece(int piece) const { return nodes_[piece % 2]; }
   int height() const { return height_; }
 
-  // Rounds of a piece over the edge above a node, upwards and downwards from 0. A node hears from its children in two
+  // A piece's rounds over the edge above a node, upwards and downwards from 0. A node hears from its children in two
   // rounds, and from its parent or its other tree between them.
   int up(int piece, int depth, int side) const { return piece + 2 * (height_ - depth) + side; }
   int down(int piece, int depth, int side) const { return piece + 2 * (depth - 1) + side; }

@@ -6,7 +6,7 @@
 namespace stretto::schedule {
 namespace {
 
-// A block's last write, and the list in Tracker::readers of the readers since.
+// A block's last write, and its later readers, a list in Tracker::readers.
 struct Touch {
   std::int32_t writer = -1;
   std::int32_t readers = -1;

@@ -21,7 +21,7 @@ struct Metrics {
   std::int64_t scratch_max = 0;
 };
 
-// Counted costs, to compare with the closed formulas. Fails like the checker if messages do not match or never arrive.
+// Fails like the checker if messages do not match or never arrive.
 Status measure(std::span<const Schedule> all, Metrics* metrics);
 
 }  // namespace stretto::schedule

@@ -102,7 +102,6 @@ Status Replay::run(const Visit& visit) {
     progress_[r].complete.assign(all_[r].steps.size(), false);
     active.push_back(static_cast<std::int32_t>(r));
   }
-  // A rank stops at a step that waits for a message, and resumes when the message is complete.
   while (!active.empty()) {
     const std::int32_t rank = active.back();
     active.pop_back();

@@ -1,4 +1,3 @@
-// Runs all ranks' schedules together, without data.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,6 @@ struct Place {
   std::int32_t step = -1;
 };
 
-// "allreduce ring of 5 ranks: rank 2, step 7 (recv_combine out[3] <- 1)".
 std::string describe(std::span<const Schedule> all, Place place);
 
 class Replay {

@@ -1,4 +1,3 @@
-// Symbolic value of a block: the contributing ranks, and the brackets of their sum.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,7 @@ class Contributions {
   std::vector<Run> runs_;
 };
 
-// Two sums have equal numbers exactly if they are bracketed alike, up to the order of operands.
+// Sums have equal numbers exactly if they are bracketed alike, up to the order of operands.
 class Brackets {
  public:
   using Sum = std::uint32_t;

@@ -59,7 +59,7 @@ Choice mixed(const model::Chooser& chooser, const model::Question& q) {
   const Status s = chooser.table(q, &all);
   const auto found = std::find_if(all.begin(), all.end(), [](const model::Candidate& c) { return c.raw_inside; });
   if (s == Status::ok && found != all.end()) return choice_of(*found);
-  // Without links between hosts: the same schedule, raw.
+  // Without links between hosts the same schedule serves, raw.
   Choice c = plain(q);
   if (q.schedule.empty() && schedule::find(q.collective, "hierarchical_ring")) c.schedule = "hierarchical_ring";
   const schedule::Algorithm* a = schedule::find(q.collective, c.schedule);

@@ -24,7 +24,7 @@ inline constexpr double usual_ratio = 4, best_ratio = 32;
 inline constexpr double half_ratio = 2;  // of payload::Form::halves
 inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
 
-// What a process knows of communicators whose ranks have equal places and profiles: answers for one serve the next.
+// Shared by a process' communicators whose ranks have equal places and profiles.
 struct SharedChooser {
   SharedChooser(model::Profile profile, topology::Topology topology)
       : chooser(std::move(profile), std::move(topology)) {}
@@ -39,14 +39,14 @@ struct SharedChooser {
     bool known = false;
   };
 
-  std::mutex mutex;  // of chooser, answers and recent
+  std::mutex mutex;  // guards chooser, answers, recent
   model::Chooser chooser;
-  // By cell of the model's grid; at most most_answers. A full cache is cleared.
+  // By cell of the model's grid; a full cache is cleared.
   std::unordered_map<std::uint64_t, CachedChoice> answers;
   std::array<RecentChoice, 64> recent;  // by hash_of() of the form
   // Transport::eager_limit
   std::size_t eager_limit = 0;
-  std::string messages = "built-in";  // name of the profile that provides the model's message times
+  std::string messages = "built-in";  // profile that provides the model's message times
 };
 
 class Choices {
@@ -58,8 +58,8 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // Valid until the next call. `bytes`: of the whole vector. With `streaming`, streams may shrink the vector by about
-  // `ratios`. Never fails: the collective's default serves.
+  // Valid until the next call. `bytes`: the whole vector. With `streaming`, streams may shrink it by about `ratios`.
+  // Never fails: the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);
 

@@ -73,7 +73,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   // Data that change a little ask alike: four steps a factor of two.
   const auto rounded = [](double ratio) { return model::power_of_two(2 * std::lround(4 * std::log2(ratio))); };
   q.ratio = compress ? rounded(ratios.fixed) : 1;
-  // Nothing has measured how fast a device makes dense streams: only the caller chooses them there.
+  // Dense streams' speed on a device is unmeasured: only the caller chooses them there.
   const bool may_be_dense = support.device ? o.coding == STRETTO_CODING_DENSE : o.coding != STRETTO_CODING_FIXED;
   if (compress && may_be_dense && ratios.dense > 0) {
     // Eight steps: the gain decides between two codings.
@@ -97,7 +97,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.device = support.device;
   q.staged = support.staged;
   q.reaching = support.reaching;
-  const bool others = q.raw_below == 0;  // they cannot send short messages raw
+  const bool others = q.raw_below == 0;  // others cannot send short messages raw
   q.native = others && support.native;
   q.node = others && support.node;
   q.node_streams = others && compress && support.streams;

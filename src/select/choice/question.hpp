@@ -29,7 +29,7 @@ struct ModelQuery {
   bool same_answer(const ModelQuery& other) const noexcept;
 };
 
-// All that a query is made of, for calls without a schedule and a report. Faster to compare than queries are to make.
+// Determines a query, for calls without a schedule and a report; faster to compare than a query is to make.
 struct CallForm {
   std::uint64_t bytes = 0, segment = 0, raw_below = 0;
   double ratio = 0, dense_ratio = 0;
@@ -44,7 +44,7 @@ struct CallForm {
   friend bool operator==(const CallForm&, const CallForm&) = default;
 };
 
-// As query_of(). Precondition: options.schedule is empty.
+// Precondition: options.schedule is empty.
 CallForm form_of(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                  Support support) noexcept;
 

@@ -30,7 +30,7 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
 
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept {
-  // Each part's end may begin a message more. Any two short segments in a row exceed one segment.
+  // Each part's end may begin a message more. Any two adjacent short segments exceed one segment.
   const std::size_t all = messages / most_passes;
   const std::size_t most = std::max(all - std::min(all, call.settings.parts.size()), all / 2);
   const std::size_t piece = std::max(*segment - *segment % grain, grain);

@@ -8,8 +8,8 @@
 
 namespace stretto::select {
 
-// The longest message to another host without a rendezvous (0: no limit), and the messages that one rank may send
-// another in one collective.
+// The longest message to another host without a rendezvous (0: no limit), and the messages between two ranks in a
+// collective.
 struct CarrierLimits {
   std::size_t eager_limit = 0;
   std::uint32_t messages = 0;
@@ -20,9 +20,8 @@ struct CarrierLimits {
 std::size_t segment_for(const Call& call, const Choice& choice, std::size_t bytes, std::size_t ranks,
                         std::size_t eager_limit) noexcept;
 
-// Limits the messages between two ranks to `messages`, for every schedule. `grain`: divides a segment. If the caller's
-// segment is too short for `bytes`, every rank gets invalid_argument before data move. An automatic segment grows
-// instead.
+// Limits the messages between two ranks to `messages`, for every schedule. `grain`: divides a segment. An automatic
+// segment grows; if the caller's is too short for `bytes`, every rank gets invalid_argument before data move.
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept;
 

@@ -113,7 +113,7 @@ class Accumulator {
     return same;
   }
 
-  STRETTO_DEVICE int sign() const {  // of the finite part
+  STRETTO_DEVICE int sign() const {  // ignores infinities and NaN
     if (negative()) return -1;
     bool some = false;
     STRETTO_UNROLL

@@ -23,7 +23,7 @@ template <class T>
 struct alignas(16) Quad {
   T v[4];
 };
-// The compiler may not make 16-byte stores of an assignment.
+// An assignment need not become 16-byte stores.
 STRETTO_DEVICE void store_quad(i32* p, const Quad<i32>& q) {
 #if defined(__CUDACC__)
   *reinterpret_cast<int4*>(p) = make_int4(q.v[0], q.v[1], q.v[2], q.v[3]);

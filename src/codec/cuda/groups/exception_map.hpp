@@ -1,4 +1,4 @@
-// Exceptions are 32 words, block b's in lane b. Exclusive or with the previous bit finds runs, and restores them.
+// Block b's exceptions are a word in lane b. Exclusive or with the previous bit finds runs, and restores them.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

@@ -1,4 +1,4 @@
-// Codes are four neighbours per lane, by 16 bytes. Planes need every 32nd value in a lane.
+// A lane has four neighbouring codes, 16 bytes; planes need every 32nd value in a lane.
 #pragma once
 
 #include "codec/cuda/groups/quads.hpp"
@@ -8,7 +8,7 @@ namespace stretto::codec::cuda {
 
 template <class C>
 struct Memory {
-  C* codes;  // kGroup, at a multiple of 16 bytes, as wide[]
+  C* codes;  // kGroup codes, at a multiple of 16 bytes, as wide[]
   u32* scratch;
   i64* wide[4];  // kGroup each, in device memory, for slow paths
   u16* sum_at[2];
@@ -74,7 +74,7 @@ struct QuickScan {
   u32 redo;
 };
 
-// One fused multiply-add a code; one comparison checks sixteen, or each is judged. Those that need float64 follow one
+// One fused multiply-add a code; one comparison checks sixteen, or each is judged. Codes that need float64 follow one
 // by one. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {

@@ -18,7 +18,7 @@ struct Group {
   i64 base, slope;
   const u32* planes;
   const u32* values;
-  const u16* sum_at;  // non-uniform sums: the start of each, in words from `values`
+  const u16* sum_at;  // non-uniform sums: starts, in words from `values`
   typename W::template Lane<u32> width, offset, lanes;
 };
 

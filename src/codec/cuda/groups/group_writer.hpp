@@ -1,4 +1,4 @@
-// A warp writes a group in two steps: finish_plan() finds its length, and with it its place; emit() writes it there.
+// A warp writes a group in two steps: finish_plan() finds its length, and so its place, where emit() writes it.
 // Residuals stay in memory meanwhile. A source provides exceptions: measure(&plan) sets value_words, uniform and quiet
 // (finish_plan); write(plan, out) writes the values (emit).
 #pragma once
@@ -16,7 +16,7 @@ struct Plan {
   i64 base, slope;
   u32 count, value_words, width_words, planes, most, words;
   MapPlan map;
-  u64 bound;  // largest magnitude of a code, without exceptions; only for operations that use it
+  u64 bound;  // largest magnitude of a code but exceptions, for operations that use it
   typename W::template Lane<u32> width, lanes;
 };
 

@@ -1,4 +1,4 @@
-// docs/format.md, sections 4 and 5. The fast path for float32 needs no float64; docs/codec.md proves its codes good.
+// docs/format.md, sections 4 and 5. docs/codec.md proves the codes of float32's fast path, which needs no float64.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

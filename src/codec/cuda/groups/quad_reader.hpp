@@ -1,5 +1,5 @@
 // Codes of narrow groups, four neighbours per lane: a run of 128 is four blocks of eight lanes. Three exchanges turn
-// eight planes into bytes of a lane's residuals. A run takes one scan of lanes per order.
+// eight planes into bytes of a lane's residuals, and each order takes one scan of lanes.
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"

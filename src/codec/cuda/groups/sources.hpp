@@ -32,7 +32,7 @@ STRETTO_DEVICE void each_exception(typename W::template Lane<u32> lanes, F f) {
   for (u32 left = W::broadcast(lanes, b); left; left &= left - 1) f(32 * b + trailing_zeros(left));
 }
 
-// There is one.
+// Precondition: an exception exists.
 template <class W>
 STRETTO_DEVICE int first_exception(typename W::template Lane<u32> lanes) {
   const int b = trailing_zeros(W::ballot(W::map([](u32 l) { return l != 0; }, lanes)));
@@ -110,7 +110,7 @@ struct Operand {
       load_bits(stored(rank), &bits);
     sum->add(bits, negate);
   }
-  // `own`: the exceptions of the place's block, after `before` earlier ones.
+  // `own`: the exceptions of the place's block, after `before` earlier exceptions.
   STRETTO_DEVICE void add_at(int place, u32 own, u32 before, float width, LaneSum* sum) const {
     const int j = place % 32;
     if (!(own >> j & 1)) {

@@ -18,7 +18,7 @@ STRETTO_DEVICE auto transpose(typename W::template Lane<u32> v) {
         [=](int lane, u32 own, u32 its) {
           const bool upper = lane & step;
           const u32 keep = upper ? ~keep_low : keep_low;
-          const int by = upper ? 32 - step : step;  // a rotation: bits that wrap around are masked
+          const int by = upper ? 32 - step : step;  // wrapped bits are masked
           return (own & keep) | ((its << by | its >> (32 - by)) & ~keep);
         },
         W::lane(), v, other);

@@ -43,7 +43,7 @@ STRETTO_DEVICE void find_groups(const StreamRef& s, const Header& h, u64 first, 
         W::lane());
 }
 
-// Both ends hold everything but planes: head[j] is word j, tail[j] the j-th from the end.
+// Everything but planes: head[j] is word j, tail[j] the j-th from the end.
 template <class W>
 struct Ends {
   const u32* p;
@@ -194,7 +194,7 @@ struct Planes {
   typename W::template Lane<u32> x[kManyPlanes];
 };
 
-// In memory: 32 words for each of `most` planes.
+// `memory`: 32 words for each of `most` planes.
 template <class W>
 STRETTO_DEVICE void raise_planes(PlaneGroup<W>* g, Predictor p, u32 most, u32* memory) {
   for (int times = order_of(p) - order_of(g->predictor); times > 0; --times) {
@@ -341,8 +341,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// To the words before `end`. False if the fast path does not apply. `scratch`: 32 words. An operand may lie from
-// `memory` on.
+// To the words before `end`. False outside the fast path. `scratch`: 32 words. An operand may lie from `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {
@@ -379,7 +378,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   return true;
 }
 
-// The planes end `memory`. False if the fast path does not apply.
+// The planes end `memory`. False outside the fast path.
 template <class W>
 STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
   if (p.most >= kManyPlanes) return false;
@@ -399,7 +398,7 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   W::sync();
   return true;
 }
-// compress_rows() for planes only. False if the fast path does not apply.
+// compress_rows() for planes only. False outside the fast path.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;

@@ -4,8 +4,7 @@
 
 namespace stretto::codec::cuda {
 
-// Replaces codes by residuals. Returns the or of v ^ 2 v, whose bit length is a signed width. one, two: the codes
-// before the row.
+// Returns the or of v ^ 2 v over residuals v, whose bit length is a signed width. one, two: the codes before the row.
 template <int kOrder>
 STRETTO_DEVICE u32 difference_row(Row* row, u32 one, u32 two) {
   u32 all = 0, before = one - two;
@@ -155,8 +154,8 @@ STRETTO_DEVICE auto widths_of_bits(typename W::template Lane<u32> bits, Predicto
       bits);
 }
 
-// Planes and widths go to the end of a group's memory, as the length of the words before is unknown. Null without
-// planes, or if a verbatim group is no longer.
+// Planes and widths end a group's memory, as the length of the words before is unknown. Null without planes, or if a
+// verbatim group is no longer.
 template <class W>
 STRETTO_DEVICE u32* place_body(Plan<W>* p, u32* memory) {
   plan_widths(p);

@@ -26,8 +26,7 @@ STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& g
   return unsure;
 }
 
-// Finds exceptions, and codes the few places that need float64 one by one. Such codes replace values in memory, at the
-// returned places.
+// Codes the few places that need float64 one by one. Such codes replace values in memory, at the returned places.
 template <class W>
 STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
                                    typename W::template Lane<u32>* lanes) {
@@ -91,7 +90,7 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
   return W::map([](const Careful& c) { return c.codes; }, careful);
 }
 
-// The prescribed fill. Memory holds values, and codes at the places in `coded`; `quick` codes a value.
+// Memory holds values, and codes at the places in `coded`; `quick` codes a value.
 template <class W, class Quick>
 STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::template Lane<u32> lanes,
                                          typename W::template Lane<u32> coded, Quick quick,
@@ -147,7 +146,6 @@ STRETTO_DEVICE ExceptionValues fill_rows(int m, const u32* memory, typename W::t
   return {value, differ};
 }
 
-// Exceptions of one value, or read from the group's values.
 template <class W, class ValuesOf>
 struct RowExceptions {
   ValuesOf values_of;

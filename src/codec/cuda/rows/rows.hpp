@@ -7,7 +7,7 @@
 namespace stretto::codec::cuda {
 
 constexpr u32 kCodeZero = 0x4b400000;  // the bits of 0x1.8p23f
-// Verbatim. A multiple of four aligns the next group for vector stores.
+// A multiple of four aligns the next group for vector stores.
 constexpr int kStagedWords = kGroup + 4, kStagedScratch = 36;
 
 struct Row {

@@ -15,7 +15,7 @@ struct StagedShared {
 
 // Writes a stream by a block with a helper warp. Warps compress a tile to their memory. Meanwhile the helper finds the
 // previous tile's place, and the tile before that is copied to the stream. So no warp waits for other blocks, and a
-// tile takes one barrier. The look-back ends: before a block announces a tile's words, it waits for its earlier tiles
+// tile takes one barrier. The look-back ends: a block announces a tile's words after waiting for its earlier tiles
 // only.
 template <class Block, class Op>
 class StagedWriter {

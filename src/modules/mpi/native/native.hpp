@@ -9,8 +9,7 @@
 
 namespace stretto::modules {
 
-// An MPI's own collectives. `comm` returns errors and outlives the result. `watchdog` limits blocking calls with a
-// positive timeout.
+// `comm` returns errors and outlives the result. `watchdog` limits blocking calls with a positive timeout.
 std::unique_ptr<backend::Backend> make_mpi_native(MPI_Comm comm, std::shared_ptr<carrier::Watchdog> watchdog);
 
 }  // namespace stretto::modules

@@ -10,13 +10,13 @@
 
 namespace stretto::modules {
 
-// The buffer of an exscan may be null on rank 0, which MPICH refuses.
+// MPICH refuses a null buffer, which rank 0 may have in an exscan.
 inline void* exscan_result(void* given) noexcept {
   static std::byte none;
   return given != nullptr ? given : &none;
 }
 
-// For collectives without counts, other than a mean. Borrows `comm` and `watchdog`. Null: it has counts, or no memory.
+// Borrows `comm` and `watchdog`. Null: a call with counts or a mean, or no memory.
 std::unique_ptr<backend::PreparedCall> prepare_on(MPI_Comm comm, carrier::Watchdog& watchdog,
                                                   const call::Shape& shape) noexcept;
 

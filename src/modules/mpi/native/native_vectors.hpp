@@ -26,7 +26,7 @@ struct Arguments {
 };
 
 // int arrays for MPI. If a displacement exceeds int, this rank's blocks are consecutive in `staging` during the
-// collective; other ranks do not notice.
+// collective.
 struct Vectors {
   std::vector<int> counts, displs;
   std::vector<std::byte> staging;

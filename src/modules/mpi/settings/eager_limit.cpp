@@ -12,8 +12,8 @@ constexpr std::size_t worth_it = 32768;  // below, messages would be too many to
 
 }  // namespace
 
-// Open MPI over TCP: component ob1 (unselected ones lose their variables) above tcp. Other MPIs over TCP (MPICH) use no
-// rendezvous; those over RDMA fetch announced messages past any queue.
+// Open MPI over TCP: component ob1 (unselected components lose their variables) above tcp. Other MPIs over TCP (MPICH)
+// use no rendezvous; those over RDMA fetch announced messages past any queue.
 std::size_t mpi_eager_limit() noexcept {
   const MpiVariables& variables = mpi_variables();
   const std::uint64_t limit = variables.pml_ob1_verbose ? variables.btl_tcp_eager_limit.value_or(0) : 0;

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> read(const char* name) noexcept {
 }
 
 MpiVariables read_all() noexcept {
-  // Open MPI makes this level the process': request the current one.
+  // Open MPI makes this level the process': request the current level.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return {};
   const MpiVariables all{read("pml_ob1_verbose"), read("btl_tcp_eager_limit"), read("mpi_yield_when_idle")};

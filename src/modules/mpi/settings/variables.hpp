@@ -16,7 +16,6 @@ const MpiVariables& mpi_variables() noexcept;
 // A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
 bool query_mpi_yields() noexcept;
 
-// Sets mpi_yields() of this process's carriers.
 void set_mpi_yields(bool yields) noexcept;
 bool mpi_yields() noexcept;
 
