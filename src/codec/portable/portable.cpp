@@ -8,7 +8,7 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which sets the target for these headers.
 #include "base/highway.hpp"
-#include "codec/dense/avx2.hpp"
+#include "codec/dense/kernels/avx2.hpp"
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"

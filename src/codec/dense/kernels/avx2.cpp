@@ -1,7 +1,9 @@
-#include "codec/dense/avx2.hpp"
+#include "codec/dense/kernels/avx2.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include "codec/dense/kernels/shuffles.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -19,29 +21,6 @@ namespace {
 
 constexpr int kMost = 31;
 
-// Eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask.
-struct Shuffles {
-  alignas(16) std::uint8_t together[256][16], apart[256][16];
-};
-constexpr Shuffles make_shuffles() noexcept {
-  Shuffles s{};
-  for (int mask = 0; mask < 256; ++mask) {
-    int n = 0;
-    for (int i = 0; i < 8; ++i) {
-      s.apart[mask][2 * i] = s.apart[mask][2 * i + 1] = 128;
-      s.together[mask][2 * i] = s.together[mask][2 * i + 1] = 128;
-    }
-    for (int i = 0; i < 8; ++i) {
-      if (!(mask >> i & 1)) continue;
-      for (int byte = 0; byte < 2; ++byte) {
-        s.apart[mask][2 * i + byte] = static_cast<std::uint8_t>(2 * n + byte);
-        s.together[mask][2 * n + byte] = static_cast<std::uint8_t>(2 * i + byte);
-      }
-      ++n;
-    }
-  }
-  return s;
-}
 constexpr Shuffles kShuffles = make_shuffles();
 
 inline __m256i load256(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -65,6 +44,14 @@ inline __m256i lanes_of(std::uint32_t bits) noexcept {
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201));
   const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), which);
   return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+}
+
+inline void count_widths(const Widths& widths, std::uint32_t* counts) noexcept {
+  const __m256i all = load256(widths.of);
+  for (int w = 0; w <= widths.widest; ++w) {
+    const __m256i same = _mm256_cmpeq_epi8(all, _mm256_set1_epi8(static_cast<char>(w)));
+    counts[w] += static_cast<std::uint32_t>(_mm_popcnt_u32(static_cast<std::uint32_t>(_mm256_movemask_epi8(same))));
+  }
 }
 
 inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned, std::uint8_t* classes,
@@ -103,20 +90,18 @@ inline void scan_planes(const std::uint8_t* planes, int width, bool is_unsigned,
 struct Wide {
   __m256i of[4];
 };
-inline Wide load_wide(const States& s, int set) noexcept {
-  Wide x;
+inline void load_set(const States& s, int set, Wide* x) noexcept {
   for (int i = 0; i < 4; ++i) {
     const auto* low = reinterpret_cast<const __m128i*>(s.low[set] + 8 * i);
     const auto* high = reinterpret_cast<const __m128i*>(s.high[set] + 8 * i);
-    x.of[i] = _mm256_or_si256(_mm256_cvtepu16_epi32(_mm_load_si128(low)),
-                              _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_load_si128(high)), 16));
+    x->of[i] = _mm256_or_si256(_mm256_cvtepu16_epi32(_mm_load_si128(low)),
+                               _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_load_si128(high)), 16));
   }
-  return x;
 }
 inline __m256i words_of(__m256i first, __m256i second) noexcept {
   return _mm256_permute4x64_epi64(_mm256_packus_epi32(first, second), 0xd8);
 }
-inline void store_wide(const Wide& x, States* s, int set) noexcept {
+inline void store_set(const Wide& x, States* s, int set) noexcept {
   const __m256i lower = _mm256_set1_epi32(0xffff);
   for (int i = 0; i < 4; i += 2) {
     store256(s->low[set] + 8 * i, words_of(_mm256_and_si256(x.of[i], lower), _mm256_and_si256(x.of[i + 1], lower)));
@@ -176,17 +161,17 @@ inline std::uint8_t* put(const Table& t, int last, const std::uint8_t* symbols, 
   if (last < 8) return put_step<1>(t, symbols, x, out);
   if (last < 16) return put_step<2>(t, symbols, x, out);
   if (last <= kMost) return put_step<4>(t, symbols, x, out);
-  store_wide(x, states, set);
+  store_set(x, states, set);
   out = encode_step(t, symbols, set, states, out);
-  x = load_wide(*states, set);
+  load_set(*states, set, &x);
   return out;
 }
 
 struct Set {
   __m256i low[2], high[2];
 };
-inline Set load_set(const States& s, int set) noexcept {
-  return {{load256(s.low[set]), load256(s.low[set] + 16)}, {load256(s.high[set]), load256(s.high[set] + 16)}};
+inline void load_set(const States& s, int set, Set* x) noexcept {
+  *x = {{load256(s.low[set]), load256(s.low[set] + 16)}, {load256(s.high[set]), load256(s.high[set] + 16)}};
 }
 inline void store_set(const Set& x, States* s, int set) noexcept {
   for (int i = 0; i < 2; ++i) {
@@ -292,91 +277,9 @@ inline const std::uint8_t* take_block(const Table& t, int width, bool is_unsigne
   return words;
 }
 
-struct Position {
-  const std::uint8_t* words;
-  LowBits low;
-  std::uint8_t* planes;
-};
-
-inline bool next_block(Decoder* d, int width, bool is_unsigned, int set, Set& x, Position& at) noexcept {
-  const Tables& tables = *d->tables;
-  if (at.words < d->floor || at.low.at > d->bits || !(tables.have_classes >> (width - 1) & 1)) return false;
-  if (width <= kMost && d->end - (at.low.p + at.low.at / 8) >= kLowReach) {
-    at.words = take_block(tables.classes[width], width, is_unsigned, x, at.words, at.low, at.planes);
-  } else {
-    store_set(x, &d->states, set);
-    d->words = at.words;
-    d->bit = at.low.at;
-    std::uint8_t classes[kLanes];
-    if (!decode_step(d, tables.classes[width], width, set, classes) ||
-        !read_block(d, classes, width, is_unsigned, at.planes))
-      return false;
-    x = load_set(d->states, set);
-    at.words = d->words;
-    at.low.at = d->bit;
-  }
-  at.planes += 4 * width;
-  return true;
-}
-
 }  // namespace
 
-void scan(const std::uint8_t* planes, const Widths& widths, bool is_unsigned, std::uint8_t* classes, Counts* counts,
-          BitWriter* low) noexcept {
-  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths.of));
-  for (int w = 0; w <= widths.widest; ++w) {
-    const __m256i same = _mm256_cmpeq_epi8(all, _mm256_set1_epi8(static_cast<char>(w)));
-    counts->widths[widths.widest][w] +=
-        static_cast<std::uint32_t>(_mm_popcnt_u32(static_cast<std::uint32_t>(_mm256_movemask_epi8(same))));
-  }
-  for (int b = 0; b < kBlocks; ++b, classes += kLanes) {
-    const int width = widths.of[b];
-    if (width == 0) continue;
-    if (width <= kMost) {
-      scan_planes(planes, width, is_unsigned, classes, counts->at_least[0][width], low);
-      ++counts->blocks[width];
-    } else {
-      scan_block(planes, width, is_unsigned, classes, counts, low);
-    }
-    planes += 4 * width;
-  }
-}
-
-std::uint8_t* encode(const Widths* groups, int n, const std::uint8_t* classes, const Tables& tables, int sets,
-                     States* states, std::uint8_t* out) noexcept {
-  Wide x[2] = {load_wide(*states, 0), load_wide(*states, 1)};
-  for (int g = n - 1; g >= 0; --g) {
-    const Widths& w = groups[g];
-    if (w.widest == 0) continue;
-    for (int b = kBlocks - 1; b >= 0; --b) {
-      const int width = w.of[b], set = b & (sets - 1);
-      if (width) out = put(tables.classes[width], width, classes + kGroup * g + kLanes * b, set, x[set], states, out);
-    }
-    out = put(tables.widths[w.widest], w.widest, w.of, 0, x[0], states, out);
-  }
-  store_wide(x[0], states, 0);
-  store_wide(x[1], states, 1);
-  return out;
-}
-
-std::size_t decode(Decoder* d, int widest, bool is_unsigned, std::uint8_t* planes, std::uint8_t* widths) noexcept {
-  const Tables& tables = *d->tables;
-  if (widest > tables.widest || !(tables.have_widths >> (widest - 1) & 1)) return kMalformed;
-  if (widest > kMost && !decode_step(d, tables.widths[widest], widest, 0, widths)) return kMalformed;
-  Set x[2] = {load_set(d->states, 0), load_set(d->states, 1)};
-  Position at{d->words, {d->low, d->bit}, planes};
-  if (widest <= kMost) at.words = take_symbols(tables.widths[widest], widest, x[0], at.words, widths);
-  for (int b = 0; b < kBlocks; ++b) {
-    const int width = widths[b], set = b & (d->sets - 1);
-    if (width && !next_block(d, width, is_unsigned, set, x[set], at)) return kMalformed;
-  }
-  if (at.words < d->floor || at.low.at > d->bits) return kMalformed;
-  store_set(x[0], &d->states, 0);
-  store_set(x[1], &d->states, 1);
-  d->words = at.words;
-  d->bit = at.low.at;
-  return static_cast<std::size_t>(at.planes - planes);
-}
+#include "codec/dense/kernels/groups-inl.h"
 
 }  // namespace stretto::codec::dense::avx2
 
