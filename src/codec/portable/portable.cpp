@@ -9,6 +9,7 @@
 // After foreach_target.h, which sets the target for these headers.
 #include "base/highway.hpp"
 #include "codec/dense/kernels/avx2.hpp"
+#include "codec/dense/kernels/neon.hpp"
 #include "codec/portable/decode-inl.h"
 #include "codec/portable/encode-inl.h"
 #include "codec/portable/filled-inl.h"
@@ -213,10 +214,12 @@ constexpr FloatKernels<T> FloatKernelsOf() {
   return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>, &RangesOf<T>};
 }
 
-// Elsewhere the scalar code: low bits need instructions that gather and spread bits.
+// Elsewhere the scalar code.
 constexpr DenseKernels DenseKernelsOf() {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   return {&dense::avx2::scan, &dense::avx2::encode, &dense::avx2::decode};
+#elif HWY_ARCH_ARM_A64
+  return {&dense::neon::scan, &dense::neon::encode, &dense::neon::decode};
 #else
   return {};
 #endif

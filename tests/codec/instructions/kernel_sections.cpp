@@ -74,7 +74,7 @@ void kernels_of(const std::string& type) {
   field("noise", [&](double) { return 0.3 * normal(random); });
   field("gaps", [&](double i) { return static_cast<int>(i) / 64 % 5 == 3 ? 1e20 : sine(i); });
 
-  // Sixteen groups of a dense stream, where Arm has no kernels of their own.
+  // Sixteen groups of a dense stream.
   {
     std::vector<T> values(16 * kGroup), decoded(16 * kGroup);
     for (T& one : values) one = static_cast<T>(walk += 0.01 * normal(random));
