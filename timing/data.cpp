@@ -162,6 +162,39 @@ std::vector<Field<double>> fields(const std::string& directory) {
   return all;
 }
 
+const char* name(Integers kind) {
+  switch (kind) {
+    case Integers::counters: return "counters";
+    case Integers::times: return "times";
+    case Integers::small: return "small";
+    case Integers::wide: return "wide";
+  }
+  return "";
+}
+
+template <class T>
+std::vector<T> integers(Integers kind, std::size_t count) {
+  constexpr bool kLong = sizeof(T) == 8;
+  std::mt19937_64 made(7);
+  const auto bits = [&made](int n) { return static_cast<std::int64_t>(made() >> (64 - n)); };
+  std::vector<T> x(count);
+  std::int64_t counter = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto n = static_cast<std::int64_t>(i);
+    switch (kind) {
+      case Integers::counters: x[i] = static_cast<T>(counter += bits(4)); break;
+      case Integers::times:
+        x[i] =
+            static_cast<T>((kLong ? 1'700'000'000'000'000'000 + n * 1'000'000 : 1'700'000'000 + n % 400'000 * 1'000) +
+                           bits(kLong ? 10 : 6));
+        break;
+      case Integers::small: x[i] = static_cast<T>(bits(7)); break;
+      case Integers::wide: x[i] = static_cast<T>(bits(kLong ? 40 : 28) - (std::int64_t{1} << (kLong ? 39 : 27))); break;
+    }
+  }
+  return x;
+}
+
 template <class T>
 bool is_data(T x) {
   return std::abs(x) < static_cast<T>(kFill / 10);
@@ -201,15 +234,20 @@ void tile(std::span<const T> values, std::size_t start, std::span<T> out) {
   }
 }
 
-#define STRETTO_INSTANTIATE(T)                             \
-  template void compute<T>(Kind, std::span<T>);            \
-  template bool is_data<T>(T);                             \
-  template double range_of<T>(std::span<const T>);         \
-  template bool has_gaps<T>(std::span<const T>);           \
-  template std::vector<T> without_gaps<T>(std::vector<T>); \
-  template void tile<T>(std::span<const T>, std::size_t, std::span<T>);
+#define STRETTO_INSTANTIATE(T)                     \
+  template void compute<T>(Kind, std::span<T>);    \
+  template bool is_data<T>(T);                     \
+  template double range_of<T>(std::span<const T>); \
+  template bool has_gaps<T>(std::span<const T>);   \
+  template std::vector<T> without_gaps<T>(std::vector<T>);
 STRETTO_INSTANTIATE(float)
 STRETTO_INSTANTIATE(double)
 #undef STRETTO_INSTANTIATE
+template void tile<float>(std::span<const float>, std::size_t, std::span<float>);
+template void tile<double>(std::span<const double>, std::size_t, std::span<double>);
+template void tile<std::int32_t>(std::span<const std::int32_t>, std::size_t, std::span<std::int32_t>);
+template void tile<std::int64_t>(std::span<const std::int64_t>, std::size_t, std::span<std::int64_t>);
+template std::vector<std::int32_t> integers<std::int32_t>(Integers, std::size_t);
+template std::vector<std::int64_t> integers<std::int64_t>(Integers, std::size_t);
 
 }  // namespace stretto::timing

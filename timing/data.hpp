@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "codec/codec.hpp"
@@ -19,6 +20,7 @@ struct Field {
 
 template <class T>
 constexpr codec::Type type_of() {
+  if constexpr (std::is_integral_v<T>) return sizeof(T) == 4 ? codec::Type::i32 : codec::Type::i64;
   return sizeof(T) == 4 ? codec::Type::f32 : codec::Type::f64;
 }
 
@@ -28,7 +30,15 @@ enum class Kind : std::uint8_t { walk, normal, sines };
 inline constexpr Kind kKinds[] = {Kind::walk, Kind::normal, Kind::sines};
 const char* name(Kind kind);
 
-// Throughout, T is float or double.
+// `counters`: sums of steps of 0 to 15. `times`: 1.7e9 (64 bits: 1.7e18) and multiples of 1,000 (a million) with some
+// jitter. `small`: noise of 7 bits. `wide`: noise of 28 bits (64 bits: 40).
+enum class Integers : std::uint8_t { counters, times, small, wide };
+inline constexpr Integers kIntegers[] = {Integers::counters, Integers::times, Integers::small, Integers::wide};
+const char* name(Integers kind);
+template <class T>
+std::vector<T> integers(Integers kind, std::size_t count);
+
+// Below, T is float or double, unless stated.
 template <class T>
 void compute(Kind kind, std::span<T> out);
 
@@ -57,7 +67,7 @@ bool has_gaps(std::span<const T> values);
 template <class T>
 std::vector<T> without_gaps(std::vector<T> values);
 
-// Fills `out` with repeated `values`, starting with values[start % size].
+// Fills `out` with repeated `values`, starting with values[start % size]. T may be an integer.
 template <class T>
 void tile(std::span<const T> values, std::size_t start, std::span<T> out);
 

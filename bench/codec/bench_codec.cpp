@@ -34,8 +34,8 @@ struct Settings {
   std::vector<std::string> only;  // all if empty
   bool wants(const char* what) const { return only.empty() || std::find(only.begin(), only.end(), what) != only.end(); }
 };
-constexpr const char* kMeasurements[] = {"one-core", "dense",     "portable", "threads",
-                                         "checksum", "reference", "fills",    "float64"};
+constexpr const char* kMeasurements[] = {"one-core",  "dense", "portable", "threads", "checksum",
+                                         "reference", "fills", "float64",  "integers"};
 
 // The portable vector path, forced to AVX2 if available; empty if this build lacks it.
 std::string portable_isa() {
@@ -97,6 +97,31 @@ class Bench {
       begin(fmt::format("{} {}", field, bound), std::strtod(bound.c_str(), nullptr) * timing::range_of<double>(values));
       f64.bound(f32_.eps());
       against(&f64, "f64", plain_, &f32_, "float32", plain_, Clock::thread, "", {{"type", "f64"}});
+    }
+  }
+
+  // Fixed and dense streams of integers against those of a walk of floats of the same size within 1e-3.
+  template <class T>
+  void integers() {
+    if (!s_.wants("integers")) return;
+    using Float = std::conditional_t<sizeof(T) == 4, float, double>;
+    const std::size_t count = s_.count * 4 / sizeof(T) / 2;
+    std::vector<Float> walk(count);
+    timing::compute<Float>(timing::Kind::walk, walk);
+    bench::Ours<Float> floats;
+    floats.load(walk, count);
+    const std::string type = sizeof(T) == 4 ? "i32" : "i64", peer = sizeof(T) == 4 ? "float32" : "float64";
+    for (const timing::Integers kind : timing::kIntegers) {
+      bench::Ours<T> ours;
+      ours.load(timing::integers<T>(kind, count), count);
+      for (const codec::Coding coding : {codec::Coding::fixed, codec::Coding::dense}) {
+        codec::Options o;
+        o.coding = coding;
+        subject_ = fmt::format("{}_{} {}", timing::name(kind), type, codec::name(coding));
+        floats.bound(1e-3 * timing::range_of<Float>(walk), false, coding);
+        ours.bound(0, false, coding);
+        against(&ours, type, o, &floats, peer, o, Clock::thread, "", {{"type", type}, {"compression", ours.ratio()}});
+      }
     }
   }
 
@@ -308,6 +333,8 @@ void run(const Settings& s) {
     b.float64(fmt::format("{}_f64", timing::name(kind)), values);
   }
   for (const auto& field : timing::fields<double>(s.data)) b.float64(field.name, timing::without_gaps(field.values));
+  b.integers<std::int32_t>();
+  b.integers<std::int64_t>();
 }
 
 }  // namespace

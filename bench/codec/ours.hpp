@@ -28,12 +28,15 @@ class Ours {
   void load(std::span<const T> values, std::size_t count, Other second = Other::from_a_third) {
     count_ = count;
     magnitude_ = 0;  // of real values: the grid need not cover fill values
-    for (const T v : values)
-      if (std::fabs(v) < 1e19) magnitude_ = std::max(magnitude_, static_cast<double>(std::fabs(v)));
+    for (const T v : values) {
+      const double size = std::fabs(static_cast<double>(v));
+      if (size < 1e19) magnitude_ = std::max(magnitude_, size);
+    }
     for (Buffer* b : {&x_, &other_, &y_}) b->reserve(bytes());
     timing::tile(values, 0, {x_.as<T>(), count});
     timing::tile(values, second == Other::same_places ? 0 : values.size() / 3 + 17, {other_.as<T>(), count});
-    if (second == Other::same_places) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (second != Other::same_places) return;
       for (T& v : std::span<T>(other_.as<T>(), count))
         if (timing::is_data(v)) v *= static_cast<T>(0.75);
     }
