@@ -268,6 +268,28 @@ TYPED_TEST(EveryIsa, AgreesAtTheEndsOf16Bits) {
     ASSERT_NO_FATAL_FAILURE(agree(r.below(values.size()), r.below(values.size())));
 }
 
+// The order of a dense stream's group depends on the size of its codes (orders_for()).
+TYPED_TEST(EveryIsa, ChoosesTheOrderOfLargeCodesAsTheReference) {
+  Random r(87);
+  for (const double start : {0x1p15, 0x1p20, 0x1p26, 0x1p27, 0x1p30})
+    for (int trial = 0; trial < 40; ++trial) {
+      std::vector<TypeParam> x(1024);
+      const double period = 1 + 40 * r.uniform(), noise = std::ldexp(r.uniform(), static_cast<int>(r.below(12)));
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<TypeParam>(start + 4000 + 2000 * std::sin(static_cast<double>(i) / period) +
+                                      noise * r.uniform());
+      Options slow = with(Isa::reference);
+      slow.coding = Coding::dense;
+      const Stream s = compressed(x, 0.501, slow), sum = with_values(s, x.data(), x.size(), slow);
+      for (const Isa isa : isas()) {
+        Options fast = slow;
+        fast.isa = isa;
+        ASSERT_TRUE(compressed(x, 0.501, fast) == s) << start << ", " << trial << ", " << name(isa);
+        ASSERT_TRUE(with_values(s, x.data(), x.size(), fast) == sum) << start << ", " << trial << ", " << name(isa);
+      }
+    }
+}
+
 TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
   using T = TypeParam;
   const Grid<T> grid = make_grid<T>(type_of<T>(), 1e-3, grid_width(type_of<T>(), 1e-3, 0));

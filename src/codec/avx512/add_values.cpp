@@ -275,8 +275,9 @@ std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* 
   }
   if (far) group.base = wrapping_sum(group.base, found.least);
   const Quantised near = far ? from_least(found, q) : found;
-  const Predictor own = far ? predictor_of(choose_far_order16(q, grid.orders), false)
-                            : predictor_of(choose_order16(q, grid.orders), found.least < 0);
+  const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+  const Predictor own = far ? predictor_of(choose_far_order16(q, orders), false)
+                            : predictor_of(choose_order16(q, orders), found.least < 0);
   if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
   const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(write), out);
   if (n == kDeclined) return kDeclined;
@@ -311,7 +312,8 @@ __attribute__((noinline)) std::size_t add_beyond16(const std::uint8_t* a, std::s
                                                    const Grid<T>& grid, std::uint8_t* out, std::size_t room,
                                                    Tally* tally) noexcept {
   if (lies_far(found)) {
-    const std::size_t n = add_far_values(group, found, q, grid.orders, x, out, tally);
+    const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+    const std::size_t n = add_far_values(group, found, q, orders, x, out, tally);
     if (n != kDeclined) return n;
   }
   return add_values32(a, words, group, x, grid, out, room, tally);

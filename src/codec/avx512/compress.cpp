@@ -23,7 +23,8 @@ __attribute__((noinline)) std::size_t compress_beyond16(const T* x, const Grid<T
                                                         std::int16_t* q, std::uint8_t* out, Tally* tally) noexcept {
   if (!lies_far(found)) return compress_wide(x, grid, out, tally);
   note_bound(tally, code_bound(found));
-  return encode_far(found, q, grid.orders, ahead_of(x), out, [](std::uint8_t* p) { return p; });
+  const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+  return encode_far(found, q, orders, ahead_of(x), out, [](std::uint8_t* p) { return p; });
 }
 
 template <class T>
@@ -42,7 +43,10 @@ __attribute__((noinline)) std::size_t compress_filled(const T* x, const Grid<T>&
     return finish_group(_mm256_setzero_si256(), out, section(write_head(Predictor::none_unsigned, 0, 0, out)));
   fill16(missing, q);
   note_bound(tally, code_bound(found));
-  if (far) return encode_far(found, q, grid.orders, ahead_of(x), out, section);
+  if (far) {
+    const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
+    return encode_far(found, q, orders, ahead_of(x), out, section);
+  }
   return encode(predictor_of(choose_order16(q, grid.orders), found.least < 0), q, ahead_of(x), out, section);
 }
 
