@@ -84,12 +84,13 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
     prefetch_read(ga, 4 * wa);
     prefetch_read(gb, 4 * wb);
     std::size_t words = kDeclined;
-    if (kernels.add && sum && m == kGroup && !spec.wide && room >= kKernelRoom) {
+    const auto add = spec.wide ? kernels.add_wide : kernels.add;
+    if (add && sum && m == kGroup && room >= kKernelRoom) {
       const std::uint8_t *ra = readable_a.at(ga, wa, source_a.readable_end()),
                          *rb = readable_b.at(gb, wb, source_b.readable_end());
       if (ra && rb) {
-        words = kernels.add(ra, wa, rb, wb, op == Combine::subtract, p);
-        if (words == kDeclined && (a.info.exceptions || b.info.exceptions))
+        words = add(ra, wa, rb, wb, op == Combine::subtract, p);
+        if (words == kDeclined && !spec.wide && (a.info.exceptions || b.info.exceptions))
           words = add_filled(kernels, spec, ra, wa, rb, wb, op == Combine::subtract, p, room, &r.tally);
       }
     }

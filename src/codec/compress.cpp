@@ -104,16 +104,16 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
         const std::size_t words_a = source.words(), room = sink.room();
         std::uint8_t* const to = sink.at();
         prefetch_read(ga, 4 * words_a);
-        const bool narrow = m == kGroup && !spec.wide && room >= kKernelRoom;
-        const std::uint8_t* const readable = narrow ? readable_a.at(ga, words_a, source.readable_end()) : nullptr;
+        const bool full = m == kGroup && room >= kKernelRoom;
+        const std::uint8_t* const readable = full ? readable_a.at(ga, words_a, source.readable_end()) : nullptr;
         std::size_t words = kDeclined, n = 0;
-        if constexpr (std::is_floating_point_v<T>) {
-          const auto& k = float_kernels<T>(encoder.kernels);
-          if (k.add_values && readable) words = k.add_values(readable, words_a, v, encoder.grid, to, room, &fast);
-        }
-        if (words == kDeclined) n = encoder.encode(v, m, compressed, sizeof compressed, &own);
-        if constexpr (std::is_integral_v<T>) {
-          if (encoder.kernels.add && readable) words = encoder.kernels.add(readable, words_a, compressed, n, false, to);
+        const auto fused = spec.wide ? nullptr : value_kernels<T>(encoder.kernels).add_values;
+        if (fused && readable) words = fused(readable, words_a, v, encoder.grid, to, room, &fast);
+        if (words == kDeclined) {
+          n = encoder.encode(v, m, compressed, sizeof compressed, &own);
+          const auto add = spec.wide ? encoder.kernels.add_wide : encoder.kernels.add;
+          const bool in_steps = spec.wide || std::is_integral_v<T>;
+          if (in_steps && add && readable) words = add(readable, words_a, compressed, n, false, to);
         }
         if (words == kDeclined) {
           GroupView va, vb;

@@ -27,17 +27,16 @@ struct GroupDecoder {
     const int m = s.layout.group_size(g);
     if (const Status status = source.read(g); status != Status::ok) return status;
     prefetch_read(source.data(), 4 * source.words());
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto& k = float_kernels<T>(kernels);
-      if (k.decompress && m == kGroup) {
-        const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
-        if (at && k.decompress(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
-      }
-    }
-    if constexpr (std::is_same_v<T, std::int32_t>) {
-      if (m == kGroup && divisor == 1 && source.words() > 0) {
-        const std::uint8_t* at = readable.at(source.data(), source.words(), source.readable_end());
-        if (at && decode_codes(kernels.f32, at, source.words(), y)) return Status::ok;
+    const auto kernel = value_kernels<T>(kernels).decompress;
+    const std::uint8_t* const at =
+        m == kGroup ? readable.at(source.data(), source.words(), source.readable_end()) : nullptr;
+    if (kernel && at && kernel(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+    if constexpr (std::is_integral_v<T>) {
+      if (!kernel && at && divisor == 1 && source.words() > 0) {
+        const bool few_bits = s.info.code_bound <= kSingleLimit;
+        if (few_bits ? decode_codes(kernels.f32, at, source.words(), y)
+                     : decode_codes(kernels.f64, at, source.words(), y))
+          return Status::ok;
       }
     }
     GroupView view;

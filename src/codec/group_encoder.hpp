@@ -7,6 +7,7 @@
 #include "codec/kernels.hpp"
 #include "codec/marks.hpp"
 #include "codec/numbers/values.hpp"
+#include "codec/stream/group_places.hpp"
 #include "codec/unit_grid.hpp"
 
 namespace stretto::codec {
@@ -50,46 +51,49 @@ struct GroupEncoder {
   }
 
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto& k = float_kernels<T>(kernels);
-      if (k.compress && m == kGroup) {
-        if (room >= kKernelRoom) {
-          const std::size_t words = k.compress(x, grid, out, tally);
-          if (words != kDeclined) return words;
-        } else {
-          std::uint8_t buffer[kKernelRoom];
-          const std::size_t words = k.compress(x, grid, buffer, tally);
-          if (words != kDeclined) {
-            if (4 * words > room) return kNoRoom;
-            std::memcpy(out, buffer, 4 * words);
-            return words;
-          }
+    const auto& k = value_kernels<T>(kernels);
+    if (k.compress && m == kGroup) {
+      if (room >= kKernelRoom) {
+        const std::size_t words = k.compress(x, grid, out, tally);
+        if (words != kDeclined) return words;
+      } else {
+        std::uint8_t buffer[kKernelRoom];
+        const std::size_t words = k.compress(x, grid, buffer, tally);
+        if (words != kDeclined) {
+          if (4 * words > room) return kNoRoom;
+          std::memcpy(out, buffer, 4 * words);
+          return words;
         }
       }
+    }
+    if constexpr (std::is_floating_point_v<T>) {
       return compress_group(x, m, grid, out, room, tally);
     } else {
-      if constexpr (sizeof(T) == 4)
-        if (const std::size_t words = encode_small(x, m, out, room, tally); words != kDeclined) return words;
+      if (m == kGroup && room >= kKernelRoom && !k.compress) {
+        std::size_t words = encode_as<float>(x, 21, out, tally);
+        if (words == kDeclined) words = encode_as<double>(x, 31, out, tally);
+        if (words != kDeclined) return words;
+      }
       return compress_group(x, m, grid.orders, out, room, tally);
     }
   }
 
  private:
-  // Integers of up to 21 bits are their own codes on float32's grid of width 1, with equal groups.
-  std::size_t encode_small(const std::int32_t* x, int m, std::uint8_t* out, std::size_t room,
-                           Tally* tally) const noexcept {
-    if (!kernels.f32.compress || m != kGroup || room < kKernelRoom) return kDeclined;
-    alignas(64) float v[kGroup];
-    std::int32_t bits = 0;
+  // Integers of up to `most` bits, with and without sign.
+  template <class F>
+  std::size_t encode_as(const T* x, int most, std::uint8_t* out, Tally* tally) const noexcept {
+    const auto compress = value_kernels<F>(kernels).compress;
+    alignas(64) F v[kGroup];
+    std::uint64_t bits = 0;
     for (int i = 0; i < kGroup; ++i) {
-      const std::int32_t code = element(x, i);
-      bits |= code ^ (code >> 31);
-      v[i] = static_cast<float>(code);
+      const T code = element(x, i);
+      bits |= magnitude(code);
+      v[i] = static_cast<F>(code);
     }
-    if (bits >= 1 << 21) return kDeclined;
-    Grid<float> unit = unit_grid<float>();
+    if (!compress || bits >> most) return kDeclined;
+    Grid<F> unit = unit_grid<F>();
     unit.orders = grid.orders;
-    return kernels.f32.compress(v, unit, out, tally);
+    return compress(v, unit, out, tally);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "codec/marks.hpp"
 #include "codec/numbers/arithmetic.hpp"
@@ -25,7 +26,7 @@ struct PartRanges {
 };
 
 template <class T>
-struct FloatKernels {
+struct ValueKernels {
   std::size_t (*compress)(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
   // Reports the bound of x's codes and the sum's exceptions. `room` >= kKernelRoom.
   std::size_t (*add_values)(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
@@ -63,19 +64,25 @@ struct DenseKernels {
 };
 
 struct Kernels {
-  FloatKernels<float> f32;
-  FloatKernels<double> f64;
+  ValueKernels<float> f32;
+  ValueKernels<double> f64;
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
   DenseKernels dense;
+  // Of integers, which ignore their grid but for its orders. Without them floats' kernels serve (unit_grid.hpp).
+  ValueKernels<std::int32_t> i32;
+  ValueKernels<std::int64_t> i64;
+  // add() of groups whose sum is wide.
+  std::size_t (*add_wide)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                          bool negate_b, std::uint8_t* out) = nullptr;
 };
 
 template <class T>
-const FloatKernels<T>& float_kernels(const Kernels& k) noexcept {
-  if constexpr (sizeof(T) == 4)
-    return k.f32;
-  else
-    return k.f64;
+const ValueKernels<T>& value_kernels(const Kernels& k) noexcept {
+  if constexpr (std::is_same_v<T, float>) return k.f32;
+  if constexpr (std::is_same_v<T, double>) return k.f64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return k.i32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return k.i64;
 }
 
 // All are absent in `reference`. Null: this processor or build lacks the set, or it is invalid.

@@ -104,7 +104,7 @@ T Marks<T>::placeholder() noexcept {
 
 template <class T>
 KeptValues Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept {
-  const auto fast = float_kernels<T>(kernels).survey;
+  const auto fast = value_kernels<T>(kernels).survey;
   return fast && m == kGroup ? fast(x, set_, out, kept) : survey(x, m, out, kept);
 }
 

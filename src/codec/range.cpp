@@ -24,7 +24,7 @@ void widen(const T* x, std::size_t n, Interval* range) noexcept {
 template <class T>
 void widen(const T* x, std::size_t n, const Kernels& kernels, Interval* range) noexcept {
   if constexpr (std::is_floating_point_v<T>) {
-    if (const auto& k = float_kernels<T>(kernels); k.range) {
+    if (const auto& k = value_kernels<T>(kernels); k.range) {
       T lo = 0, hi = 0;
       k.range(x, n, &lo, &hi);
       if (lo <= hi) range->merge({static_cast<double>(lo), static_cast<double>(hi)});
@@ -38,7 +38,7 @@ template <std::floating_point T>
 PartRanges<T> ranges_beside(const T* x, std::size_t n, const MarkSet<T>& marks, const Kernels& kernels) noexcept {
   constexpr T infinity = std::numeric_limits<T>::infinity();
   PartRanges<T> found{infinity, -infinity, infinity, -infinity, 0};
-  if (const auto fast = float_kernels<T>(kernels).ranges) {
+  if (const auto fast = value_kernels<T>(kernels).ranges) {
     fast(x, n, marks, &found);
     return found;
   }

@@ -15,7 +15,8 @@ const Grid<T>& unit_grid() noexcept {
 }
 
 // Codes of a full group, decoded on the unit grid. False if one may have been rounded, or exceeds 31 bits.
-inline bool codes_of(const float* v, std::int32_t* q) noexcept {
+template <class Code>
+bool codes_of(const float* v, Code* q) noexcept {
   constexpr std::int32_t limit = std::bit_cast<std::int32_t>(0x1p24f);
   std::int32_t most = 0;
   for (int i = 0; i < kGroup; ++i) {
@@ -23,21 +24,22 @@ inline bool codes_of(const float* v, std::int32_t* q) noexcept {
     most = size > most ? size : most;
   }
   if (most >= limit) return false;
-  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<std::int32_t>(v[i]));
+  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<Code>(static_cast<std::int32_t>(v[i])));
   return true;
 }
-inline bool codes_of(const double* v, std::int32_t* q) noexcept {
+template <class Code>
+bool codes_of(const double* v, Code* q) noexcept {
   bool fit = true;
   for (int i = 0; i < kGroup; ++i) fit &= std::fabs(v[i]) <= double{kNarrowLimit};
   if (!fit) return false;
-  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<std::int32_t>(v[i]));
+  for (int i = 0; i < kGroup; ++i) set_element(q, i, static_cast<Code>(static_cast<std::int32_t>(v[i])));
   return true;
 }
 
 // Decodes a full group of `words` > 0 words. False if it has exceptions or wide codes, or the kernel declines.
 // kReadSlack bytes after the words are readable.
-template <class T>
-bool decode_codes(const FloatKernels<T>& kernels, const std::uint8_t* p, std::size_t words, std::int32_t* q) noexcept {
+template <class T, class Code>
+bool decode_codes(const ValueKernels<T>& kernels, const std::uint8_t* p, std::size_t words, Code* q) noexcept {
   const auto word = load<std::uint32_t>(p);
   if (!kernels.decompress || (word & (kWideBit | kExceptionsBit)) || static_cast<Form>(word >> 4 & 7) == Form::verbatim)
     return false;

@@ -295,7 +295,7 @@ TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
   const Grid<T> grid = make_grid<T>(type_of<T>(), 1e-3, grid_width(type_of<T>(), 1e-3, 0));
   for (const Isa isa : isas()) {
     const Kernels* kernels = find_kernels(isa);
-    if (!float_kernels<T>(*kernels).decompress) continue;
+    if (!value_kernels<T>(*kernels).decompress) continue;
     std::mt19937_64 random(85);
     int taken = 0;
     for (int trial = 0; trial < 4000; ++trial) {
@@ -314,7 +314,7 @@ TYPED_TEST(EveryIsa, ReadsHandMadeGroupsAsTheReference) {
       for (const std::int64_t code : codes) largest = std::max(largest, static_cast<std::uint64_t>(std::abs(code)));
       info.code_bound = trial % 2 ? largest : std::uint64_t{1} << 30;
       std::vector<T> got(kGroup), wanted(kGroup);
-      if (!float_kernels<T>(*kernels).decompress(bytes.data(), words.size(), grid, info.code_bound, divisor, false,
+      if (!value_kernels<T>(*kernels).decompress(bytes.data(), words.size(), grid, info.code_bound, divisor, false,
                                                  got.data()))
         continue;
       ++taken;
@@ -355,7 +355,7 @@ TYPED_TEST(EveryIsa, ReadsHandMadeMapsAsTheReference) {
     info.width = grid.width;
     ASSERT_TRUE(!valid || decode_group(view, info, 1, wanted.data()));
     for (const Isa isa : isas()) {
-      const auto kernel = float_kernels<T>(*find_kernels(isa)).decompress;
+      const auto kernel = value_kernels<T>(*find_kernels(isa)).decompress;
       if (!kernel) continue;
       ASSERT_EQ(kernel(bytes.data(), words, grid, 1000, 1, false, got.data()), valid) << trial << ", " << name(isa);
       ASSERT_TRUE(!valid || std::memcmp(got.data(), wanted.data(), sizeof(T) * kGroup) == 0) << trial;

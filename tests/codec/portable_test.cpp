@@ -316,7 +316,7 @@ TEST_P(PortableKernels, DeclineNoPlainGroup) {
   const auto check = [](const auto& all, double eps) {
     using T = typename std::decay_t<decltype(all[0].x)>::value_type;
     const Grid<T> grid = make_grid<T>(kType<T>, eps, grid_width(kType<T>, eps, 0));
-    const auto& kernels = float_kernels<T>(*portable_kernels());
+    const auto& kernels = value_kernels<T>(*portable_kernels());
     for (const std::size_t which : {0u, 1u, 3u, 4u, 5u, 7u, 10u, 13u}) {
       const auto& f = all[which];
       std::vector<std::uint8_t> out(kKernelRoom), sum(kKernelRoom), twice(kKernelRoom);
@@ -342,7 +342,7 @@ TEST_P(PortableKernels, DeclineNoMissingData) {
     const Grid<T> grid = make_grid<T>(kType<T>, 1e-3, grid_width(kType<T>, 1e-3, 0));
     for (const auto& f : all) {
       if (f.name != "fills" && f.name != "not numbers") continue;
-      const auto& kernels = float_kernels<T>(*portable_kernels());
+      const auto& kernels = value_kernels<T>(*portable_kernels());
       // Equal places in both, and the places of two groups of the field.
       std::vector<std::uint8_t> a(kKernelRoom), b(kKernelRoom), sum(4 * kMaxGroupWords);
       Tally tally;

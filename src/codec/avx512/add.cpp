@@ -1,10 +1,12 @@
-// Sums of narrow groups, block by block. Residuals of the lower order are differenced on the fly.
+// Sums of narrow groups, block by block, and of wide ones. Residuals of the lower order are differenced on the fly.
 #include <cstring>
+#include <type_traits>
 
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/summand.hpp"
+#include "codec/avx512/wide.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -12,9 +14,10 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-STRETTO_INLINE std::int32_t plus(std::int32_t a, std::int32_t b, bool negate) noexcept {
-  const auto u = static_cast<std::uint32_t>(a), v = static_cast<std::uint32_t>(b);
-  return static_cast<std::int32_t>(negate ? u - v : u + v);
+template <class Code>
+STRETTO_INLINE Code plus(Code a, Code b, bool negate) noexcept {
+  const auto u = static_cast<std::make_unsigned_t<Code>>(a), v = static_cast<std::make_unsigned_t<Code>>(b);
+  return static_cast<Code>(negate ? u - v : u + v);
 }
 
 enum class Sign { a_plus_b, a_minus_b, b_minus_a };
@@ -197,6 +200,19 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
+// Sums of such groups are sums of their residuals: wide, as an encoder leaves them, so that base and slope are those of
+// the first codes, and with residuals whose sums have 31 bits.
+STRETTO_INLINE bool is_fresh(const AnyGroup& g) noexcept {
+  const int order = order_of(g.predictor);
+  if (!g.wide || widest(g.widths) > 30) return false;
+  const auto w = static_cast<unsigned>(_mm256_extract_epi8(g.widths, 0));
+  const auto low = static_cast<__mmask16>(_bzhi_u32(~0u, w)), high = static_cast<__mmask16>(_bzhi_u32(~0u, w) >> 16);
+  const __m512i planes =
+      _mm512_or_si512(_mm512_maskz_loadu_epi32(low, g.planes), _mm512_maskz_loadu_epi32(high, g.planes + 64));
+  return _mm512_test_epi32_mask(planes, _mm512_set1_epi32((1 << order) - 1)) == 0;
+}
+STRETTO_INLINE NarrowGroup residuals_of(const AnyGroup& g) noexcept { return {g.predictor, 0, 0, g.planes, g.widths}; }
+
 template <bool kFilled, class Between>
 STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& gb, bool negate_b, std::uint8_t* out,
                                       Between between) noexcept {
@@ -267,6 +283,29 @@ std::size_t add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   NarrowGroup ga, gb;
   if (!read_group(a, a_words, &ga) || !read_group(b, b_words, &gb)) return kDeclined;
   return add_groups<false>(ga, gb, negate_b, out, [](std::uint8_t* p) { return p; });
+}
+
+std::size_t add_wide(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
+                     bool negate_b, std::uint8_t* out) noexcept {
+  AnyGroup ga, gb;
+  if (!read_any(a, a_words, &ga) || !read_any(b, b_words, &gb)) return kDeclined;
+  Predictor predictor = ga.predictor > gb.predictor ? ga.predictor : gb.predictor;
+  if (negate_b && predictor == Predictor::none_unsigned) predictor = Predictor::none_signed;
+  if (order_of(ga.predictor) == order_of(gb.predictor) && is_fresh(ga) && is_fresh(gb)) {
+    std::uint8_t* p =
+        write_wide_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out);
+    __m256i widths;
+    p = add_orders(residuals_of(ga), residuals_of(gb), negate_b, p, &widths);
+    return finish_group(widths, out, p);
+  }
+  alignas(64) std::int64_t qa[kGroup], qb[kGroup];
+  read_codes(ga, qa);
+  read_codes(gb, qb);
+  for (int i = 0; i < kGroup; i += 8) {
+    const __m512i u = _mm512_load_si512(qa + i), v = _mm512_load_si512(qb + i);
+    _mm512_store_si512(qa + i, negate_b ? _mm512_sub_epi64(u, v) : _mm512_add_epi64(u, v));
+  }
+  return encode_wide(predictor, qa, PrefetchCursor{nullptr, 0}, out);
 }
 
 std::size_t add_filled_f32(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,

@@ -217,7 +217,12 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
                          const Grid<T>& grid, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
   const Quantised found = quantise32(x, grid, q);
-  if (!found.safe) return add_in_steps(a, words, x, grid, out, room, tally);
+  if (!found.safe) {
+    if constexpr (std::is_integral_v<T>)
+      return kDeclined;
+    else
+      return add_in_steps(a, words, x, grid, out, room, tally);
+  }
   note_bound(tally, code_bound(found));
   const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
   return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), ahead_of(x), Missed(), out);
@@ -323,7 +328,12 @@ template <class T>
 STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                                       std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   NarrowGroup group;
-  if (!read_group(a, words, &group)) return add_filled_values(a, words, x, grid, out, room, tally);
+  if (!read_group(a, words, &group)) {
+    if constexpr (std::is_integral_v<T>)
+      return kDeclined;
+    else
+      return add_filled_values(a, words, x, grid, out, room, tally);
+  }
   Row16 row;
   std::int16_t* const q = row.at();
   const Quantised found = quantise16(x, grid, q);
@@ -349,6 +359,14 @@ std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float
 }
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,
                            std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, room, tally);
+}
+std::size_t add_values_i32(const std::uint8_t* a, std::size_t words, const std::int32_t* x,
+                           const Grid<std::int32_t>& grid, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
+  return add_values(a, words, x, grid, out, room, tally);
+}
+std::size_t add_values_i64(const std::uint8_t* a, std::size_t words, const std::int64_t* x,
+                           const Grid<std::int64_t>& grid, std::uint8_t* out, std::size_t room, Tally* tally) noexcept {
   return add_values(a, words, x, grid, out, room, tally);
 }
 

@@ -22,6 +22,7 @@ STRETTO_INLINE __m512i merge128(__m512i a, __m512i b) noexcept {
 }
 STRETTO_INLINE __m512i magnitude16(__m512i v) noexcept { return _mm512_xor_si512(v, _mm512_srai_epi16(v, 15)); }
 STRETTO_INLINE __m512i magnitude32(__m512i v) noexcept { return _mm512_xor_si512(v, _mm512_srai_epi32(v, 31)); }
+STRETTO_INLINE __m512i magnitude64(__m512i v) noexcept { return _mm512_xor_si512(v, _mm512_srai_epi64(v, 63)); }
 
 STRETTO_INLINE int least_cost(int c0, int c1, int c2) noexcept {
   int order = c1 < c0 ? 1 : 0;

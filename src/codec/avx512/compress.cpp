@@ -56,7 +56,12 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
   std::int16_t* const q = row.at();
   Blocks16<T> good;
   const Quantised found = quantise16(x, grid, q, &good);
-  if (!found.safe) return compress_filled(x, grid, good, q, out, tally);
+  if (!found.safe) {
+    if constexpr (std::is_integral_v<T>)
+      return compress_wide(x, grid, out, tally);
+    else
+      return compress_filled(x, grid, good, q, out, tally);
+  }
   if (!fits16(found)) return compress_beyond16(x, grid, found, q, out, tally);
   if (found.least == 0 && found.most == 0) return 0;
   note_bound(tally, code_bound(found));
@@ -70,6 +75,14 @@ std::size_t compress_f32(const float* x, const Grid<float>& grid, std::uint8_t* 
   return compress(x, grid, out, tally);
 }
 std::size_t compress_f64(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  return compress(x, grid, out, tally);
+}
+std::size_t compress_i32(const std::int32_t* x, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                         Tally* tally) noexcept {
+  return compress(x, grid, out, tally);
+}
+std::size_t compress_i64(const std::int64_t* x, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                         Tally* tally) noexcept {
   return compress(x, grid, out, tally);
 }
 

@@ -1,10 +1,11 @@
-// Groups with wide codes or exceptions. Checks every code; declines codes beyond 32 bits.
+// Groups with wide codes or exceptions. Checks every code of a float, and declines those beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
+#include "codec/avx512/wide.hpp"
 #include "codec/stream/exception_map.hpp"
 
 namespace stretto::codec::avx512 {
@@ -191,7 +192,8 @@ std::size_t compress_unchecked(const Quantised& found, const T* x, const Grid<T>
   const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
   const std::size_t words = encode(predictor_of(choose_order32(q, orders), found.least < 0), q, ahead_of(x), out,
                                    [](std::uint8_t* p) { return p; });
-  if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
+  if constexpr (std::is_floating_point_v<T>)
+    if (words >= 1 + kGroup * sizeof(T) / 4) return verbatim(x, out, tally);
   note_bound(tally, code_bound(found));
   return words;
 }
@@ -246,6 +248,33 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   return words;
 }
 
+// Codes beyond 31 bits.
+std::size_t compress_codes64(const std::int64_t* q, std::uint8_t* out, Tally* tally) noexcept {
+  __m512i most = _mm512_setzero_si512(), any = most;
+  for (int i = 0; i < kGroup; i += 8) {
+    const __m512i v = _mm512_loadu_si512(q + i);
+    any = _mm512_or_si512(any, v);
+    most = _mm512_max_epu64(most, _mm512_abs_epi64(v));
+  }
+  note_bound(tally, _mm512_reduce_max_epu64(most));
+  return encode_wide(predictor_of(choose_order64(q), _mm512_movepi64_mask(any) != 0), q, ahead_of(q), out);
+}
+std::size_t compress_codes64(const std::int32_t* q, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int64_t wide[kGroup];
+  for (int i = 0; i < kGroup; i += 16)
+    for (int k = 0; k < 16; k += 8)
+      _mm512_store_si512(wide + i + k,
+                         _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + i + k))));
+  return compress_codes64(wide, out, tally);
+}
+
+template <class T>
+std::size_t compress_integers(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int32_t q[kGroup];
+  const Quantised found = quantise32(x, grid, q);
+  return found.safe ? compress_unchecked(found, x, grid, q, out, tally) : compress_codes64(x, out, tally);
+}
+
 }  // namespace
 
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept {
@@ -253,6 +282,14 @@ std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t*
 }
 std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept {
   return compress_checked(x, grid, out, tally);
+}
+std::size_t compress_wide(const std::int32_t* x, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                          Tally* tally) noexcept {
+  return compress_integers(x, grid, out, tally);
+}
+std::size_t compress_wide(const std::int64_t* x, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                          Tally* tally) noexcept {
+  return compress_integers(x, grid, out, tally);
 }
 
 STRETTO_AVX512_END

@@ -1,8 +1,10 @@
+#include <concepts>
 #include <cstring>
 #include <type_traits>
 
 #include "codec/avx512/codes16.hpp"
 #include "codec/avx512/kernels.hpp"
+#include "codec/avx512/wide.hpp"
 #include "codec/stream/exceptions.hpp"
 
 namespace stretto::codec::avx512 {
@@ -21,7 +23,7 @@ struct Scale {
 };
 
 // Division takes longest: means over a power of two of contributions do without.
-template <class T>
+template <std::floating_point T>
 Scale scale_of(const Grid<T>& grid, std::uint32_t divisor) noexcept {
   if (divisor > 1 && divides_exactly<T>(grid.width, divisor))
     return {grid.width / divisor, static_cast<float>(grid.width / divisor), 1};
@@ -41,6 +43,13 @@ STRETTO_INLINE void put(double* y, __m512d v) noexcept {
     _mm512_stream_pd(y, v);
   else
     _mm512_storeu_pd(y, v);
+}
+template <bool kStream, std::integral T>
+STRETTO_INLINE void put(T* y, __m512i v) noexcept {
+  if constexpr (kStream)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(y), v);
+  else
+    _mm512_storeu_si512(y, v);
 }
 STRETTO_INLINE __m512 vector_of(float v) noexcept { return _mm512_set1_ps(v); }
 STRETTO_INLINE __m512d vector_of(double v) noexcept { return _mm512_set1_pd(v); }
@@ -103,6 +112,22 @@ template <Product kProduct, bool kMean, class Out>
 STRETTO_INLINE void put_codes(__m512i q, const Scale& s, const Out& out, int at, double*) noexcept {
   out.put_at(at, value64<kMean, double>(_mm512_castsi512_si256(q), s));
   out.put_at(at + 8, value64<kMean, double>(_mm512_extracti64x4_epi64(q, 1), s));
+}
+
+// Quotients of numbers of 32 bits, rounded to float64, have the exact ones' whole parts.
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void put_codes(__m512i q, const Scale& s, const Out& out, int at, std::int32_t*) noexcept {
+  if constexpr (!kMean) return out.put_at(at, q);
+  const __m256i a = _mm512_cvttpd_epi32(value64<kMean, float>(_mm512_castsi512_si256(q), s));
+  const __m256i b = _mm512_cvttpd_epi32(value64<kMean, float>(_mm512_extracti64x4_epi64(q, 1), s));
+  out.put_at(at, _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
+}
+template <Product kProduct, bool kMean, class Out>
+STRETTO_INLINE void put_codes(__m512i q, const Scale& s, const Out& out, int at, std::int64_t*) noexcept {
+  const __m256i halves[2] = {_mm512_castsi512_si256(q), _mm512_extracti64x4_epi64(q, 1)};
+  for (int k = 0; k < 2; ++k)
+    out.put_at(at + 8 * k,
+               kMean ? _mm512_cvttpd_epi64(value64<kMean, float>(halves[k], s)) : _mm512_cvtepi32_epi64(halves[k]));
 }
 
 template <Product kProduct, bool kMean, class Out>
@@ -207,11 +232,11 @@ void stream_group(const T* from, T* y) noexcept {
   std::memcpy(dst + i, src + i, bytes - i);
 }
 
-template <class Out>
-void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, Out out) noexcept {
+template <bool kStream, class T, template <bool, class> class Out>
+void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, Out<kStream, T> out) noexcept {
   if (s.divisor != 1) return decode<Product::through_double, true>(g, s, out);
-  if (single) return decode<Product::single, false>(g, s, out);
-  decode<Product::through_double, false>(g, s, out);
+  if (single || std::is_integral_v<T>) return decode<Product::single, false>(g, s, out);
+  if constexpr (std::is_floating_point_v<T>) decode<Product::through_double, false>(g, s, out);
 }
 
 // Codes of a group without planes, and without a slope, are equal.
@@ -267,11 +292,42 @@ __attribute__((noinline)) bool decompress_filled(const std::uint8_t* p, std::siz
   return true;
 }
 
+// Declines means of wide groups, and codes beyond T.
+template <class T>
+__attribute__((noinline)) bool decompress_wide(const std::uint8_t* p, std::size_t words, std::uint32_t divisor,
+                                               bool stream, T* y) noexcept {
+  AnyGroup g;
+  if (divisor > 1 || !read_any(p, words, &g)) return false;
+  alignas(64) std::int64_t q[kGroup];
+  if constexpr (sizeof(T) == 8) {
+    read_codes(g, stream ? q : y);
+    if (stream) stream_group(q, y);
+  } else {
+    read_codes(g, q);
+    alignas(64) T narrow[kGroup];
+    __m512i beyond = _mm512_setzero_si512();
+    for (int i = 0; i < kGroup; i += 8) {
+      const __m512i v = _mm512_load_si512(q + i);
+      const __m256i w = _mm512_cvtepi64_epi32(v);
+      beyond = _mm512_or_si512(beyond, _mm512_xor_si512(v, _mm512_cvtepi32_epi64(w)));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(narrow + i), w);
+    }
+    if (_mm512_test_epi64_mask(beyond, beyond) != 0) return false;
+    std::memcpy(y, narrow, sizeof narrow);
+  }
+  return true;
+}
+
 template <class T>
 bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale& s, bool single, std::uint32_t divisor,
                 bool stream, T* y) noexcept {
   NarrowGroup g;
-  if (!read_group(p, words, &g)) return decompress_filled(p, words, type, s, single, divisor, stream, y);
+  if (!read_group(p, words, &g)) {
+    if constexpr (std::is_integral_v<T>)
+      return decompress_wide(p, words, divisor, stream, y);
+    else
+      return decompress_filled(p, words, type, s, single, divisor, stream, y);
+  }
   if (!stream) {
     decode_scaled(g, s, single, Output<false, T>{y});
     return true;
@@ -298,6 +354,15 @@ bool decompress_f64(const std::uint8_t* p, std::size_t words, const Grid<double>
                     std::uint32_t divisor, bool stream, double* y) noexcept {
   const Scale s = scale_of(grid, divisor);
   return decompress(p, words, Type::f64, s, false, divisor, stream, y);
+}
+
+bool decompress_i32(const std::uint8_t* p, std::size_t words, const Grid<std::int32_t>&, std::uint64_t,
+                    std::uint32_t divisor, bool stream, std::int32_t* y) noexcept {
+  return decompress(p, words, Type::i32, {1, 1, static_cast<double>(divisor)}, false, divisor, stream, y);
+}
+bool decompress_i64(const std::uint8_t* p, std::size_t words, const Grid<std::int64_t>&, std::uint64_t,
+                    std::uint32_t divisor, bool stream, std::int64_t* y) noexcept {
+  return decompress(p, words, Type::i64, {1, 1, static_cast<double>(divisor)}, false, divisor, stream, y);
 }
 
 STRETTO_AVX512_END

@@ -17,6 +17,9 @@ const Kernels* avx512_kernels() noexcept {
        &ranges_f64},
       &add,
       {&scan_dense, &encode_dense, &decode_dense},
+      {&compress_i32, &add_values_i32, &decompress_i32},
+      {&compress_i64, &add_values_i64, &decompress_i64},
+      &add_wide,
   };
   static const bool here = present();
   return here ? &table : nullptr;

@@ -2,6 +2,8 @@
 // (Grid), and whether 16 bits suffice.
 #pragma once
 
+#include <type_traits>
+
 #include "codec/avx512/target.hpp"
 #include "codec/numbers/grid.hpp"
 #include "codec/stream/format.hpp"
@@ -40,53 +42,63 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-// Sums of quantise16() as unsigned integers: infinities, NaN and large values lie outside the bounds of codes.
+// Sums of quantise16() as unsigned integers: infinities, NaN and large values lie outside the bounds of codes. Integers
+// are sums of 2^31 (2^63).
 template <class T>
-struct SumRange;
+inline constexpr std::uint64_t kSumOfZero = std::uint64_t{1} << 63;
 template <>
-struct SumRange<float> {
-  static constexpr std::uint32_t kZero = 0x4b400000;  // the sum of code 0
+inline constexpr std::uint32_t kSumOfZero<float> = 0x4b400000;
+template <>
+inline constexpr std::uint64_t kSumOfZero<double> = 0x4338000000000000;
+template <>
+inline constexpr std::uint32_t kSumOfZero<std::int32_t> = 0x80000000;
+
+template <class T>
+struct SumRange {
+  static constexpr auto kZero = kSumOfZero<T>;
+  using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
   __m512i least, most;
 
-  STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
-    least = _mm512_min_epu32(least, _mm512_min_epu32(s0, s1));
-    most = _mm512_max_epu32(most, _mm512_max_epu32(s0, s1));
+  STRETTO_MEMBER static __m512i lower(__m512i a, __m512i b) noexcept {
+    return sizeof(T) == 4 ? _mm512_min_epu32(a, b) : _mm512_min_epu64(a, b);
   }
-  STRETTO_MEMBER void take(__mmask16 some, __m512i s) noexcept {
-    least = _mm512_mask_min_epu32(least, some, least, s);
-    most = _mm512_mask_max_epu32(most, some, most, s);
+  STRETTO_MEMBER static __m512i upper(__m512i a, __m512i b) noexcept {
+    return sizeof(T) == 4 ? _mm512_max_epu32(a, b) : _mm512_max_epu64(a, b);
+  }
+  STRETTO_MEMBER void take(__m512i s) noexcept {
+    least = lower(least, s);
+    most = upper(most, s);
+  }
+  STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
+    least = lower(least, lower(s0, s1));
+    most = upper(most, upper(s0, s1));
+  }
+  STRETTO_MEMBER void take(Mask some, __m512i s) noexcept {
+    if constexpr (sizeof(T) == 4) {
+      least = _mm512_mask_min_epu32(least, some, least, s);
+      most = _mm512_mask_max_epu32(most, some, most, s);
+    } else {
+      least = _mm512_mask_min_epu64(least, some, least, s);
+      most = _mm512_mask_max_epu64(most, some, most, s);
+    }
   }
   STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
-    const auto low = static_cast<int>(kZero - bound), high = static_cast<int>(kZero + bound);
-    return !(_mm512_cmplt_epu32_mask(least, _mm512_set1_epi32(low)) |
-             _mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32(high)));
+    if constexpr (sizeof(T) == 4)
+      return !(_mm512_cmplt_epu32_mask(least, _mm512_set1_epi32(static_cast<int>(kZero - bound))) |
+               _mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32(static_cast<int>(kZero + bound))));
+    else
+      return !(_mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(static_cast<long long>(kZero - bound))) |
+               _mm512_cmpgt_epu64_mask(most, _mm512_set1_epi64(static_cast<long long>(kZero + bound))));
   }
   STRETTO_MEMBER Quantised all(std::uint32_t bound) const noexcept {
-    const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
-    return {lo >= kZero - bound && hi <= kZero + bound && bound > 0, static_cast<std::int32_t>(lo - kZero),
-            static_cast<std::int32_t>(hi - kZero)};
-  }
-};
-template <>
-struct SumRange<double> {
-  static constexpr std::uint64_t kZero = 0x4338000000000000;
-  __m512i least, most;
-
-  STRETTO_MEMBER void take(__m512i s0, __m512i s1) noexcept {
-    least = _mm512_min_epu64(least, _mm512_min_epu64(s0, s1));
-    most = _mm512_max_epu64(most, _mm512_max_epu64(s0, s1));
-  }
-  STRETTO_MEMBER void take(__mmask8 some, __m512i s) noexcept {
-    least = _mm512_mask_min_epu64(least, some, least, s);
-    most = _mm512_mask_max_epu64(most, some, most, s);
-  }
-  STRETTO_MEMBER bool within(std::uint32_t bound) const noexcept {
-    const auto low = static_cast<long long>(kZero - bound), high = static_cast<long long>(kZero + bound);
-    return !(_mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(low)) |
-             _mm512_cmpgt_epu64_mask(most, _mm512_set1_epi64(high)));
-  }
-  STRETTO_MEMBER Quantised all(std::uint32_t bound) const noexcept {
-    const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
+    auto lo = kZero, hi = kZero;
+    if constexpr (sizeof(T) == 4) {
+      lo = _mm512_reduce_min_epu32(least);
+      hi = _mm512_reduce_max_epu32(most);
+    } else {
+      lo = _mm512_reduce_min_epu64(least);
+      hi = _mm512_reduce_max_epu64(most);
+    }
     return {lo >= kZero - bound && hi <= kZero + bound && bound > 0, static_cast<std::int32_t>(lo - kZero),
             static_cast<std::int32_t>(hi - kZero)};
   }
@@ -95,6 +107,19 @@ struct SumRange<double> {
 template <class T>
 STRETTO_INLINE SumRange<T> no_sums() noexcept {
   return {_mm512_set1_epi32(-1), _mm512_setzero_si512()};
+}
+
+// Integers are codes, and all good but the least of 32 bits and those beyond.
+template <class T>
+STRETTO_INLINE std::uint32_t safe_bound(const Grid<T>& g) noexcept {
+  if constexpr (std::is_integral_v<T>) return static_cast<std::uint32_t>(kNarrowLimit);
+  return static_cast<std::uint32_t>(g.safe_code32);
+}
+STRETTO_INLINE __m512i all_zero_sums(const std::int32_t*) noexcept {
+  return _mm512_set1_epi32(static_cast<int>(kSumOfZero<std::int32_t>));
+}
+STRETTO_INLINE __m512i all_zero_sums(const std::int64_t*) noexcept {
+  return _mm512_set1_epi64(static_cast<long long>(kSumOfZero<std::int64_t>));
 }
 
 STRETTO_INLINE void quantise_block16(const float* x, const Grid<float>& g, SumRange<float>& range,
@@ -115,6 +140,23 @@ STRETTO_INLINE void quantise_block16(const double* x, const Grid<double>& g, Sum
   _mm512_store_si512(q, pack16(pack32(s[0], s[1]), pack32(s[2], s[3])));
 }
 
+STRETTO_INLINE void quantise_block16(const std::int32_t* x, const Grid<std::int32_t>&, SumRange<std::int32_t>& range,
+                                     std::int16_t* q) noexcept {
+  const __m512i v0 = _mm512_loadu_si512(x), v1 = _mm512_loadu_si512(x + 16);
+  const __m512i zero = all_zero_sums(x);
+  range.take(_mm512_xor_si512(v0, zero), _mm512_xor_si512(v1, zero));
+  _mm512_store_si512(q, pack16(v0, v1));
+}
+STRETTO_INLINE void quantise_block16(const std::int64_t* x, const Grid<std::int64_t>&, SumRange<std::int64_t>& range,
+                                     std::int16_t* q) noexcept {
+  const __m512i zero = all_zero_sums(x);
+  __m512i v[4];
+  for (int k = 0; k < 4; ++k) v[k] = _mm512_loadu_si512(x + 8 * k);
+  range.take(_mm512_xor_si512(v[0], zero), _mm512_xor_si512(v[1], zero));
+  range.take(_mm512_xor_si512(v[2], zero), _mm512_xor_si512(v[3], zero));
+  _mm512_store_si512(q, pack16(pack32(v[0], v[1]), pack32(v[2], v[3])));
+}
+
 // Ends after eight blocks with a code that is not safe. `done`, blocks before, have range `range`.
 template <class T>
 struct Blocks16 {
@@ -123,7 +165,7 @@ struct Blocks16 {
 };
 template <class T>
 STRETTO_INLINE Quantised quantise16(const T* x, const Grid<T>& g, std::int16_t* q, Blocks16<T>* blocks) noexcept {
-  const auto bound = static_cast<std::uint32_t>(g.safe_code32);
+  const std::uint32_t bound = safe_bound(g);
   SumRange<T> range = no_sums<T>();
   *blocks = {range, 0};
   for (int first = 0; first < kBlocks; first += 8) {
@@ -147,31 +189,38 @@ STRETTO_INLINE Quantised quantise16(const T* x, const Grid<T>& g, std::int16_t* 
 STRETTO_INLINE Quantised quantise32(const float* x, const Grid<float>& g, std::int32_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512i origin = _mm512_castps_si512(magic);
-  __m512i least = _mm512_set1_epi32(-1), most = _mm512_setzero_si512();
+  SumRange<float> range = no_sums<float>();
   for (int i = 0; i < kGroup; i += 16) {
     const __m512i s = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_loadu_ps(x + i), r, magic));
-    least = _mm512_min_epu32(least, s);
-    most = _mm512_max_epu32(most, s);
+    range.take(s);
     _mm512_store_si512(q + i, _mm512_sub_epi32(s, origin));
   }
-  const std::uint32_t zero = 0x4b400000, bound = static_cast<std::uint32_t>(g.safe_code32);
-  const std::uint32_t lo = _mm512_reduce_min_epu32(least), hi = _mm512_reduce_max_epu32(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
+  return range.all(safe_bound(g));
 }
 STRETTO_INLINE Quantised quantise32(const double* x, const Grid<double>& g, std::int32_t* q) noexcept {
   const __m512d r = _mm512_set1_pd(g.r), magic = _mm512_set1_pd(0x1.8p52);
-  __m512i least = _mm512_set1_epi64(-1), most = _mm512_setzero_si512();
+  SumRange<double> range = no_sums<double>();
   for (int i = 0; i < kGroup; i += 8) {
     const __m512i s = _mm512_castpd_si512(_mm512_fmadd_pd(_mm512_loadu_pd(x + i), r, magic));
-    least = _mm512_min_epu64(least, s);
-    most = _mm512_max_epu64(most, s);
+    range.take(s);
     _mm256_store_si256(reinterpret_cast<__m256i*>(q + i), _mm512_cvtepi64_epi32(s));
   }
-  const std::uint64_t zero = 0x4338000000000000, bound = static_cast<std::uint64_t>(g.safe_code32);
-  const std::uint64_t lo = _mm512_reduce_min_epu64(least), hi = _mm512_reduce_max_epu64(most);
-  return {lo >= zero - bound && hi <= zero + bound && bound > 0, static_cast<std::int32_t>(lo - zero),
-          static_cast<std::int32_t>(hi - zero)};
+  return range.all(safe_bound(g));
+}
+template <class T>
+STRETTO_INLINE Quantised quantise32(const T* x, const Grid<T>& g, std::int32_t* q) noexcept {
+  const __m512i zero = all_zero_sums(x);
+  SumRange<T> range = no_sums<T>();
+  constexpr int kLanes = 64 / sizeof(T);
+  for (int i = 0; i < kGroup; i += kLanes) {
+    const __m512i v = _mm512_loadu_si512(x + i);
+    range.take(_mm512_xor_si512(v, zero));
+    if constexpr (sizeof(T) == 4)
+      _mm512_store_si512(q + i, v);
+    else
+      _mm256_store_si256(reinterpret_cast<__m256i*>(q + i), _mm512_cvtepi64_epi32(v));
+  }
+  return range.all(safe_bound(g));
 }
 
 STRETTO_INLINE std::uint64_t code_bound(const Quantised& q) noexcept {

@@ -210,7 +210,7 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
 }
 
 template <class T>
-constexpr FloatKernels<T> FloatKernelsOf() {
+constexpr ValueKernels<T> ValueKernelsOf() {
   return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>, &RangesOf<T>};
 }
 
@@ -226,7 +226,7 @@ constexpr DenseKernels DenseKernelsOf() {
 }
 
 Target Get() {
-  static constexpr Kernels kernels{FloatKernelsOf<float>(), FloatKernelsOf<double>(), &Add, DenseKernelsOf()};
+  static constexpr Kernels kernels{ValueKernelsOf<float>(), ValueKernelsOf<double>(), &Add, DenseKernelsOf()};
   return {hwy::TargetName(HWY_TARGET), &kernels};
 }
 

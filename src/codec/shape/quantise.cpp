@@ -32,7 +32,7 @@ std::size_t without_exceptions(const GroupView& view, std::uint8_t* p, std::size
 template <class T>
 bool read_codes32(std::uint8_t* p, std::size_t words, int m, const Kernels& kernels, std::int32_t* q,
                   std::uint32_t* lanes) noexcept {
-  const auto& k = float_kernels<T>(kernels);
+  const auto& k = value_kernels<T>(kernels);
   if (words == 0) {
     std::fill_n(q, m, 0);
     return true;

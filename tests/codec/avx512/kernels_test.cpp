@@ -34,7 +34,7 @@ template <class T>
 std::vector<bool> taken(const Kernels& kernels, const Grid<T>& grid, const std::vector<T>& x,
                         const std::vector<std::uint8_t>& a, std::size_t a_words, const std::vector<std::uint8_t>& b,
                         std::size_t b_words) {
-  const auto& k = float_kernels<T>(kernels);
+  const auto& k = value_kernels<T>(kernels);
   std::vector<std::uint8_t> out(4 * kMaxGroupWords);
   Tally tally;
   std::size_t sum = kernels.add(a.data(), a_words, b.data(), b_words, false, out.data());

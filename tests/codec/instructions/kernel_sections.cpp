@@ -38,7 +38,7 @@ void kernels_of(const std::string& type) {
   constexpr double eps = 1e-3;
   constexpr Type kind = sizeof(T) == 4 ? Type::f32 : Type::f64;
   const Grid<T> grid = make_grid<T>(kind, eps, grid_width(kind, eps, 0));
-  const FloatKernels<T>& kernels = float_kernels<T>(*portable_kernels());
+  const ValueKernels<T>& kernels = value_kernels<T>(*portable_kernels());
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   double walk = 0;

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "../../sanitized.hpp"
 #include "../support.hpp"
 
 namespace stretto::codec {
@@ -45,6 +46,81 @@ TYPED_TEST(Integers, SmoothOnesTakeLittleRoom) {
   std::vector<TypeParam> x(1 << 16);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<TypeParam>(1000000 + 17 * i);
   EXPECT_LT(compressed(x, 0).size(), x.size() * sizeof(TypeParam) / 100);
+}
+
+// Groups of `bits` bits at most: steps of steps, steps or noise, from a start of any size; with the least or the
+// largest number now and then.
+template <class T>
+std::vector<T> numbers(Random& r, int order, int bits, int start, bool extremes) {
+  std::vector<T> x(1024 + 77);
+  std::uint64_t code = start > 0 ? r.bits() >> (64 - start) : 0, step = 0;
+  for (auto& v : x) {
+    const std::uint64_t e = bits == 0 ? 0 : r.bits() >> (64 - bits);
+    const std::uint64_t residual = r.below(2) ? e : 0 - e;
+    step = order == 2 ? step + residual : residual;
+    code = order == 0 ? residual : code + step;
+    v = static_cast<T>(code);
+    if (extremes && r.below(700) == 0) v = r.below(2) ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  }
+  return x;
+}
+
+TYPED_TEST(Integers, GiveTheReferencesBytesAndValuesOnEveryInstructionSet) {
+  using T = TypeParam;
+  constexpr int kBits = 8 * sizeof(T), kStride = stride_if_sanitized(3), kStep = 2 * kStride + 1;
+  Random r(36);
+  std::vector<std::vector<T>> values;
+  std::vector<Stream> streams;
+  for (const Coding coding : {Coding::fixed, Coding::dense})
+    for (int order = 0; order < 3; ++order)
+      for (int bits = 0; bits <= kBits; bits += kStep)
+        for (const int start : {0, 20, 27, 31, kBits - 2}) {
+          const auto x = numbers<T>(r, order, bits, start, r.below(5) == 0);
+          Options slow = with(Isa::reference);
+          slow.coding = coding;
+          streams.push_back(compressed(x, 0, slow));
+          values.push_back(x);
+          for (Isa isa : isas()) {
+            SCOPED_TRACE(std::to_string(order) + ", " + std::to_string(bits) + " bits from " + std::to_string(start) +
+                         ", " + name(isa));
+            Options fast = slow;
+            fast.isa = isa;
+            ASSERT_TRUE(compressed(x, 0, fast) == streams.back());
+            ASSERT_EQ(decoded<T>(streams.back(), fast), x);
+            ASSERT_EQ(decoded<T>(streams.back(), fast, 3), decoded<T>(streams.back(), slow, 3));
+          }
+        }
+  const auto written = [](auto f) {  // empty: refused
+    Stream out(1 << 18);
+    std::size_t bytes = 0;
+    out.resize(f(MutableBytes(out), &bytes) == Status::ok ? bytes : 0);
+    return out;
+  };
+  int sums = 0, too_large = 0;
+  for (int round = 0; round < 2000 / kStride; ++round) {
+    const std::size_t i = r.below(streams.size()), j = r.below(streams.size());
+    const Combine op = r.below(3) ? Combine::add : Combine::subtract;
+    const auto sum = [&](const Options& o) {
+      return written([&](auto... to) { return combine(op, streams[i], streams[j], to..., o); });
+    };
+    const auto fused = [&](const Options& o) {
+      return written([&](auto... to) { return add_values(streams[i], values[j].data(), values[j].size(), to..., o); });
+    };
+    const Stream s = sum(with(Isa::reference)), f = fused(with(Isa::reference));
+    sums += !s.empty();
+    for (const Isa isa : isas()) {
+      ASSERT_TRUE(sum(with(isa)) == s) << i << ", " << j << ", " << name(isa);
+      ASSERT_TRUE(fused(with(isa)) == f) << i << ", " << j << ", " << name(isa);
+      if (s.empty()) continue;
+      std::vector<T> y(values[i].size()), wanted(y.size());
+      const Status status = decompress(s, wanted.data(), wanted.size(), with(Isa::reference));
+      ASSERT_EQ(decompress(s, y.data(), y.size(), with(isa)), status) << i << ", " << j << ", " << name(isa);
+      too_large += status != Status::ok;
+      ASSERT_TRUE(status != Status::ok || y == wanted) << i << ", " << j << ", " << name(isa);
+    }
+  }
+  EXPECT_GT(sums, 300 / kStride);
+  EXPECT_EQ(too_large > 100 / kStride, sizeof(T) == 4);
 }
 
 }  // namespace
