@@ -13,18 +13,25 @@ STRETTO_AVX512_BEGIN
 
 namespace {
 
-// *lost collects bits of v + w or v - w beyond 16 bits.
-STRETTO_INLINE __m512i with_lost(__m512i lost, __m512i wrapped, __m512i saturated) noexcept {
-  return _mm512_ternarylogic_epi32(lost, wrapped, saturated, 0xf6);  // lost | (wrapped ^ saturated)
-}
-STRETTO_INLINE __m512i last_sum(__m512i v, __m512i w, __m512i* lost) noexcept {
+// Collects bits of v + w or v - w beyond 16 bits, unless there can be none.
+template <bool kSure>
+struct Lost {
+  __m512i bits;
+  STRETTO_MEMBER void take(__m512i wrapped, __m512i saturated) noexcept {
+    if constexpr (!kSure)
+      bits = _mm512_ternarylogic_epi32(bits, wrapped, saturated, 0xf6);  // _ | (wrapped ^ saturated)
+  }
+};
+template <bool kSure>
+STRETTO_INLINE __m512i last_sum(__m512i v, __m512i w, Lost<kSure>& lost) noexcept {
   const __m512i s = _mm512_add_epi16(v, w);
-  *lost = with_lost(*lost, s, _mm512_adds_epi16(v, w));
+  lost.take(s, _mm512_adds_epi16(v, w));
   return s;
 }
-STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, __m512i* lost) noexcept {
+template <bool kSure>
+STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, Lost<kSure>& lost) noexcept {
   const __m512i s = _mm512_sub_epi16(v, w);
-  *lost = with_lost(*lost, s, _mm512_subs_epi16(v, w));
+  lost.take(s, _mm512_subs_epi16(v, w));
   return s;
 }
 
@@ -34,8 +41,8 @@ struct Before16 {
 };
 
 // Residuals of the codes at q plus the stream's residuals f of order kAt.
-template <int kOrder, int kAt>
-STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, __m512i* lost) noexcept {
+template <int kOrder, int kAt, bool kSure>
+STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, Lost<kSure>& lost) noexcept {
   if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, lost);
   if constexpr (kAt == 1) {
     const __m512i d = _mm512_add_epi16(differences16<1>(q), f), before = lag16(d, s.difference);
@@ -79,8 +86,8 @@ class Missed {
   const void* self_ = nullptr;
 };
 
-// kDeclined if the sums exceed 16 bits, which only the last step may do.
-template <Predictor kPredictor, int kAt>
+// kDeclined if the sums exceed 16 bits, which only the last step may do, and not if kSure.
+template <Predictor kPredictor, int kAt, bool kSure>
 std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base, std::int32_t slope,
                        PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
   std::uint8_t* p =
@@ -90,7 +97,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   Summand from = summand(a);
   WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
   WidthWriter to{_mm256_setzero_si256()};
-  __m512i lost = _mm512_setzero_si512();
+  Lost<kSure> lost{_mm512_setzero_si512()};
   for (int first = 0; first < kBlocks; first += 8) {
     std::uint64_t n = next8(lengths);
     Bits8 bits;
@@ -102,17 +109,17 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
     }
 #pragma GCC unroll 8
     for (__m512i& b : bits.of) {
-      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), &lost));
+      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), lost));
       q += 32;
     }
     push8(to, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
-  if (_mm512_test_epi32_mask(lost, lost)) return kDeclined;
+  if (!kSure && _mm512_test_epi32_mask(lost.bits, lost.bits)) return kDeclined;
   return finish_group(_mm256_srli_epi16(to.widths, 2), out, p);
 }
 
 // Modulo 2^32; never declines.
-template <Predictor kPredictor, int kAt>
+template <Predictor kPredictor, int kAt, bool>
 std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
                        PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
   std::uint8_t* p =
@@ -136,21 +143,22 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
   return finish_group(to.widths, out, p);
 }
 
-template <class Code>
+template <bool kSure, class Code>
 std::size_t add_encode(Predictor predictor, const NarrowGroup& a, Code* q, std::int32_t base, std::int32_t slope,
                        PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
+  using enum Predictor;
   const int at = order_of(a.predictor);
   switch (predictor) {
-    case Predictor::none_unsigned: return add_encode<Predictor::none_unsigned, 0>(a, q, 0, 0, ahead, missed, out);
-    case Predictor::none_signed: return add_encode<Predictor::none_signed, 0>(a, q, 0, 0, ahead, missed, out);
-    case Predictor::first:
-      return at == 0 ? add_encode<Predictor::first, 0>(a, q, base, slope, ahead, missed, out)
-                     : add_encode<Predictor::first, 1>(a, q, base, slope, ahead, missed, out);
-    case Predictor::second: break;
+    case none_unsigned: return add_encode<none_unsigned, 0, kSure>(a, q, 0, 0, ahead, missed, out);
+    case none_signed: return add_encode<none_signed, 0, kSure>(a, q, 0, 0, ahead, missed, out);
+    case first:
+      return at == 0 ? add_encode<first, 0, kSure>(a, q, base, slope, ahead, missed, out)
+                     : add_encode<first, 1, kSure>(a, q, base, slope, ahead, missed, out);
+    case second: break;
   }
-  if (at == 2) return add_encode<Predictor::second, 2>(a, q, base, slope, ahead, missed, out);
-  return at == 0 ? add_encode<Predictor::second, 0>(a, q, base, slope, ahead, missed, out)
-                 : add_encode<Predictor::second, 1>(a, q, base, slope, ahead, missed, out);
+  if (at == 2) return add_encode<second, 2, kSure>(a, q, base, slope, ahead, missed, out);
+  return at == 0 ? add_encode<second, 0, kSure>(a, q, base, slope, ahead, missed, out)
+                 : add_encode<second, 1, kSure>(a, q, base, slope, ahead, missed, out);
 }
 
 // Raised codes keep their base and have no slope (docs/format.md, Sums).
@@ -162,18 +170,21 @@ STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std
   if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
 }
 
-// True if all steps before the last fit 16 bits, as codes and their second differences must.
-STRETTO_INLINE bool stays_within16(const Quantised& codes, Predictor own, Predictor result,
-                                   const NarrowGroup& a) noexcept {
+// Largest result of the last step, if all steps before it fit 16 bits, as codes and their second differences must; else
+// kBeyond16.
+inline constexpr int kBeyond16 = 1 << 30;
+STRETTO_INLINE int reach16(const Quantised& codes, Predictor own, Predictor result, const NarrowGroup& a) noexcept {
   const unsigned w = widest(a.widths);
-  if (w > 15) return false;
+  if (w > 15) return kBeyond16;
   const int order = order_of(result), at = order_of(a.predictor);
   const int size = codes.most > -codes.least ? codes.most : -codes.least;
   // Without a base the codes start with a difference from 0.
   const int range = codes.most - codes.least, step = order_of(own) == 0 && size > range ? size : range;
-  int reach = at == 0 ? size : step << (at - 1);
-  if (at < order) reach = (reach + ((1 << w) >> (a.predictor != Predictor::none_unsigned))) << (order - at - 1);
-  return reach <= 32767;
+  const int added = (1 << w) >> (a.predictor != Predictor::none_unsigned);
+  const int joining = at == 0 ? size : step << (at - 1);
+  if (at == order) return joining <= 32767 ? joining + added : kBeyond16;
+  const int before_last = (joining + added) << (order - at - 1);
+  return before_last <= 32767 ? 2 * before_last : kBeyond16;
 }
 
 STRETTO_INLINE std::size_t compress_any(const float* x, const Grid<float>& grid, std::uint8_t* out,
@@ -203,13 +214,15 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
   return sum;
 }
 
+// reach: that of codes of 16 bits.
 template <class Code>
-STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, PrefetchCursor ahead,
+STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, int reach, PrefetchCursor ahead,
                                      Missed missed, std::uint8_t* out) noexcept {
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;
   entering(own, result, q, &base, &slope);
-  return add_encode(result, group, q, base, slope, ahead, missed, out);
+  if (sizeof(Code) == 2 && reach > 32767) return add_encode<false>(result, group, q, base, slope, ahead, missed, out);
+  return add_encode<true>(result, group, q, base, slope, ahead, missed, out);
 }
 
 template <class T>
@@ -225,7 +238,7 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   }
   note_bound(tally, code_bound(found));
   const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
-  return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), ahead_of(x), Missed(), out);
+  return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), 0, ahead_of(x), Missed(), out);
 }
 
 // Section of the stream's group as the summand of x: the map that is written for x's missing places must be its map.
@@ -283,8 +296,9 @@ std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* 
   const Coding orders = orders_for(grid.orders, kGroup, code_bound(found), true);
   const Predictor own = far ? predictor_of(choose_far_order16(q, orders), false)
                             : predictor_of(choose_order16(q, orders), found.least < 0);
-  if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
-  const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(write), out);
+  const int reach = reach16(near, own, group.predictor < own ? own : group.predictor, group);
+  if (reach == kBeyond16) return kDeclined;
+  const std::size_t n = add_codes(group, q, own, reach, ahead_of(x), Missed(write), out);
   if (n == kDeclined) return kDeclined;
   note_bound(tally, code_bound(found));
   tally->exceptions += missing.count;
@@ -305,8 +319,9 @@ std::size_t add_far_values(NarrowGroup group, const Quantised& found, std::int16
   group.base = wrapping_sum(group.base, found.least);
   const Quantised near = from_least(found, q);
   const Predictor own = predictor_of(choose_far_order16(q, orders), false);
-  if (!stays_within16(near, own, group.predictor < own ? own : group.predictor, group)) return kDeclined;
-  const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
+  const int reach = reach16(near, own, group.predictor < own ? own : group.predictor, group);
+  if (reach == kBeyond16) return kDeclined;
+  const std::size_t n = add_codes(group, q, own, reach, ahead_of(x), Missed(), out);
   if (n != kDeclined) note_bound(tally, code_bound(found));
   return n;
 }
@@ -340,8 +355,9 @@ STRETTO_INLINE std::size_t add_values(const std::uint8_t* a, std::size_t words, 
   if (fits16(found)) {
     if (words == 0 && found.least == 0 && found.most == 0) return 0;
     const Predictor own = predictor_of(choose_order16(q, grid.orders), found.least < 0);
-    if (stays_within16(found, own, group.predictor < own ? own : group.predictor, group)) {
-      const std::size_t n = add_codes(group, q, own, ahead_of(x), Missed(), out);
+    const int reach = reach16(found, own, group.predictor < own ? own : group.predictor, group);
+    if (reach != kBeyond16) {
+      const std::size_t n = add_codes(group, q, own, reach, ahead_of(x), Missed(), out);
       if (n != kDeclined) {
         note_bound(tally, code_bound(found));
         return n;

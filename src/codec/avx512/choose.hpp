@@ -66,8 +66,13 @@ STRETTO_INLINE Costs costs_of_runs16(const std::int16_t* q) noexcept {
   const __mmask16 plus = static_cast<__mmask16>(negative ? 0xffff : 0xf8f8);
   const __m512i cost_low = _mm512_mask_add_epi32(bits_low, _mm512_test_epi32_mask(low, low) & plus, bits_low, one);
   const __m512i cost_high = _mm512_mask_add_epi32(bits_high, _mm512_test_epi32_mask(high, high), bits_high, one);
-  return {_mm512_mask_reduce_add_epi32(0x0707, cost_low), _mm512_mask_reduce_add_epi32(0x3838, cost_low),
-          _mm512_mask_reduce_add_epi32(0xc0c0, cost_low) + _mm512_reduce_add_epi32(cost_high)};
+  // Byte i: the costs by m[i], at most 34.
+  const __m256i both = _mm256_add_epi32(_mm512_castsi512_si256(cost_low), _mm512_extracti64x4_epi64(cost_low, 1));
+  const auto costs = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_cvtepi32_epi8(both)));
+  const int last =
+      _mm_cvtsi128_si32(_mm512_castsi512_si128(cost_high)) + _mm_cvtsi128_si32(_mm512_extracti32x4_epi32(cost_high, 2));
+  const auto three_of = [&](int at) { return static_cast<int>((costs >> at & 0xffffff) * 0x010101 >> 16 & 0xff); };
+  return {three_of(0), three_of(24), static_cast<int>((costs >> 48 & 0xff) + (costs >> 56)) + last};
 }
 
 inline constexpr SampledRuns kPairs = sampled_runs(Coding::dense);
