@@ -7,8 +7,8 @@
 
 namespace stretto::codec::avx512 {
 
-// A block's planes are one register up to kMostWidth, and are taken one by one up to kMostSymbol. The scalar code
-// serves others.
+// A block's planes are one register up to kMostWidth, else taken one by one. Symbols beyond kMostSymbol have two
+// registers of a table, and an encoder's scalar code.
 inline constexpr int kMostWidth = 16;
 inline constexpr int kMostSymbol = 31;
 

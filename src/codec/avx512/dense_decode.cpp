@@ -71,13 +71,16 @@ STRETTO_INLINE __m512i look_from(__m512i symbols, const std::uint16_t* table) no
 }
 STRETTO_INLINE __m512i slots(const Set& x) noexcept { return _mm512_and_si512(x.low, all(kDecode.all_slots)); }
 STRETTO_INLINE __m512i first_symbol() noexcept { return _mm512_set1_epi16(0x0100); }
-STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, const dense::Table& t, int k) noexcept {
-  const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
+STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, __m512i threshold) noexcept {
+  const __mmask32 reached = _mm512_cmpge_epu16_mask(slot, threshold);
   return _mm512_mask_add_epi16(symbols, reached, symbols, all(kDecode.symbol[0]));
+}
+STRETTO_INLINE __m512i threshold(const dense::Table& t, int k) noexcept {
+  return _mm512_set1_epi32(static_cast<int>(t.threshold[k]));
 }
 // The sign says that the slot lies below the threshold.
 STRETTO_INLINE __m512i below(__m512i slot, const dense::Table& t, int k) noexcept {
-  return _mm512_sub_epi16(slot, _mm512_set1_epi32(static_cast<int>(t.threshold[k])));
+  return _mm512_sub_epi16(slot, threshold(t, k));
 }
 STRETTO_INLINE __m512i below(__m512i slot, __m512i symbols, const std::uint16_t* starts) noexcept {
   return _mm512_sub_epi16(slot, look_from(symbols, starts));
@@ -113,14 +116,23 @@ STRETTO_INLINE __m512i find_symbols(__m512i slot, const dense::Table& t) noexcep
   return plus_unless<1>(b2, plus_unless<0>(b1, s));
 }
 
+// Symbols up to kMostFound: indices into 128 bytes.
+constexpr int kMostFound = 63;
+STRETTO_INLINE __m512i look_far(__m512i symbols, const std::uint16_t* table) noexcept {
+  return _mm512_permutex2var_epi8(_mm512_load_si512(table), symbols, _mm512_load_si512(table + 32));
+}
 STRETTO_INLINE const std::uint8_t* take_symbols(const dense::Table& t, int last, Set& x, const std::uint8_t* words,
                                                 std::uint8_t* symbols) noexcept {
   const __m512i slot = slots(x);
   __m512i s = first_symbol();
-  for (int k = 1; k <= last; ++k) s = next_symbol(s, slot, t, k);
+  const bool many = last > kMostSymbol;
+  for (int k = 1; k <= (many ? kMostSymbol : last); ++k) s = next_symbol(s, slot, threshold(t, k));
+  for (int k = kMostSymbol + 1; k <= last; ++k)
+    s = next_symbol(s, slot, _mm512_set1_epi16(static_cast<short>(t.start[k])));
   const __m512i halves = _mm512_and_si512(_mm512_srli_epi16(reversed(s), 1), _mm512_set1_epi16(0x7f));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(symbols), _mm512_cvtepi16_epi8(halves));
-  return advance(slot, look(s, t.frequency), look(s, t.start), x, words);
+  return many ? advance(slot, look_far(s, t.frequency), look_far(s, t.start), x, words)
+              : advance(slot, look(s, t.frequency), look(s, t.start), x, words);
 }
 
 struct LowBits {
@@ -138,7 +150,7 @@ STRETTO_INLINE const std::uint8_t* take_block(const dense::Table& t, Set& x, con
     s = find_symbols < kPairs == 1 ? 2 : kPairs == 3 ? 3 : 4 > (slot, t);
   } else {
     s = find_symbols<4>(slot, t);
-    s = next_symbol(s, slot, t, 16);
+    s = next_symbol(s, slot, threshold(t, 16));
   }
   words = advance(slot, look(s, t.frequency), look(s, t.start), x, words);
   // Word k - 1 of `at`: lanes of class k or more. Word i of `tops`: lanes whose top bit is in plane i; of `lanes`:
@@ -180,12 +192,10 @@ STRETTO_INLINE std::uint32_t lanes_of_class(__m256i classes, int k) noexcept {
   return _mm256_cmpge_epu8_mask(classes, _mm256_set1_epi8(static_cast<char>(k)));
 }
 
+// The planes of a block of any width, by its classes.
 template <bool kUnsigned>
-__attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table& t, int width, Set& x,
-                                                              const std::uint8_t* words, LowBits& low,
-                                                              std::uint8_t* planes) noexcept {
-  std::uint8_t symbols[kLanes];
-  words = take_symbols(t, width, x, words, symbols);
+__attribute__((noinline)) void take_planes(const std::uint8_t* symbols, int width, LowBits& low,
+                                           std::uint8_t* planes) noexcept {
   const __m256i classes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(symbols));
   std::uint32_t sign = 0, at = lanes_of_class(classes, 1);
   for (int i = 0; i < width; ++i) {
@@ -203,11 +213,10 @@ __attribute__((noinline)) const std::uint8_t* take_long_block(const dense::Table
     }
   }
   if constexpr (!kUnsigned) store(planes + 4 * (width - 1), sign);
-  return words;
 }
 
-// Bytes behind a block's first low bit that take_block() and take_long_block() may read.
-constexpr std::ptrdiff_t kLowReach = 4 * (kMostWidth - 1) + 16, kLongReach = 4 * (kMostSymbol - 1) + 16;
+// Bytes behind a block's first low bit that take_block() and take_planes() may read.
+constexpr std::ptrdiff_t low_reach(int width) noexcept { return 4 * (width - 1) + 16; }
 
 struct Position {
   const std::uint8_t* words;
@@ -220,7 +229,7 @@ template <bool kUnsigned>
 STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Position& at) noexcept {
   const dense::Tables& tables = *d->tables;
   if (at.words < d->floor || at.low.at > d->bits || !(tables.have_classes >> (width - 1) & 1)) return false;
-  if (__builtin_expect(width <= kMostWidth && d->end - (at.low.p + at.low.at / 8) >= kLowReach, 1)) {
+  if (__builtin_expect(width <= kMostWidth && d->end - (at.low.p + at.low.at / 8) >= low_reach(kMostWidth), 1)) {
     const dense::Table& t = tables.classes[width];
     if (width <= 3)
       at.words = take_block<1, kUnsigned>(t, x, at.words, at.low, at.planes);
@@ -234,19 +243,25 @@ STRETTO_INLINE bool next_block(dense::Decoder* d, int width, int set, Set& x, Po
       at.words = take_block<7, kUnsigned>(t, x, at.words, at.low, at.planes);
     else
       at.words = take_block<8, kUnsigned>(t, x, at.words, at.low, at.planes);
-  } else if (width <= kMostSymbol && d->end - (at.low.p + at.low.at / 8) >= kLongReach) {
-    at.words = take_long_block<kUnsigned>(tables.classes[width], width, x, at.words, at.low, at.planes);
   } else {
-    store_set(x, &d->states, set);
-    d->words = at.words;
-    d->bit = at.low.at;
+    const bool has_reach = d->end - (at.low.p + at.low.at / 8) >= low_reach(width);
     std::uint8_t classes[kLanes];
-    if (!dense::decode_step(d, tables.classes[width], width, set, classes) ||
-        !dense::read_block(d, classes, width, kUnsigned, at.planes))
-      return false;
-    x = load_set(d->states, set);
-    at.words = d->words;
-    at.low.at = d->bit;
+    if (width <= kMostFound) {
+      at.words = take_symbols(tables.classes[width], width, x, at.words, classes);
+    } else {
+      store_set(x, &d->states, set);
+      d->words = at.words;
+      if (!dense::decode_step(d, tables.classes[width], width, set, classes)) return false;
+      x = load_set(d->states, set);
+      at.words = d->words;
+    }
+    if (has_reach) {
+      take_planes<kUnsigned>(classes, width, at.low, at.planes);
+    } else {
+      d->bit = at.low.at;
+      if (!dense::read_block(d, classes, width, kUnsigned, at.planes)) return false;
+      at.low.at = d->bit;
+    }
   }
   at.planes += 4 * width;
   return true;
@@ -256,11 +271,10 @@ template <int kSets, bool kUnsigned>
 std::size_t decode_group(dense::Decoder* d, int widest, std::uint8_t* planes, std::uint8_t* widths) noexcept {
   const dense::Tables& tables = *d->tables;
   if (widest > tables.widest || !(tables.have_widths >> (widest - 1) & 1)) return dense::kMalformed;
-  if (widest > kMostSymbol && !dense::decode_step(d, tables.widths[widest], widest, 0, widths))
-    return dense::kMalformed;
+  if (widest > kMostFound && !dense::decode_step(d, tables.widths[widest], widest, 0, widths)) return dense::kMalformed;
   Set x0 = load_set(d->states, 0), x1 = load_set(d->states, 1);
   Position at{d->words, {d->low, d->bit}, planes};
-  if (widest <= kMostSymbol) at.words = take_symbols(tables.widths[widest], widest, x0, at.words, widths);
+  if (widest <= kMostFound) at.words = take_symbols(tables.widths[widest], widest, x0, at.words, widths);
   const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(widths));
   std::uint32_t some = _mm256_test_epi8_mask(w, w);
   if constexpr (kSets == 2) {

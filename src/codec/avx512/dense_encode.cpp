@@ -74,8 +74,8 @@ STRETTO_INLINE void end_bits(const LowBits& low, dense::BitWriter* w) noexcept {
 template <bool kUnsigned>
 __attribute__((noinline)) void scan_long_block(const std::uint8_t* planes, int width, std::uint8_t* classes,
                                                std::uint32_t* at_least, dense::BitWriter* low) noexcept {
-  std::uint32_t z[kMostSymbol],
-      at[kMostSymbol];  // planes of the zigzag residuals; at[k - 1]: values of class k or more
+  std::uint32_t z[dense::kMaxWidth],
+      at[dense::kMaxWidth];  // planes of the zigzag residuals; at[k - 1]: values of class k or more
   const std::uint32_t sign = kUnsigned ? 0 : load<std::uint32_t>(planes + 4 * (width - 1));
   z[0] = kUnsigned ? load<std::uint32_t>(planes) : sign;
   for (int i = 1; i < width; ++i) z[i] = load<std::uint32_t>(planes + 4 * (i - !kUnsigned)) ^ sign;
@@ -127,12 +127,7 @@ void scan_group(const std::uint8_t* planes, const dense::Widths& widths, std::ui
       scan_planes<8, kUnsigned>(planes, width, to, at_least, bits);
     } else {
       end_bits(bits, low);
-      if (width <= kMostSymbol) {
-        scan_long_block<kUnsigned>(planes, width, to, at_least, low);
-      } else {
-        --counts->blocks[width];
-        dense::scan_block(planes, width, kUnsigned, to, counts, low);
-      }
+      scan_long_block<kUnsigned>(planes, width, to, at_least, low);
       bits = begin_bits(*low);
     }
     planes += 4 * width;
