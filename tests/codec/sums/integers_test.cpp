@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "../../sanitized.hpp"
@@ -121,6 +122,31 @@ TYPED_TEST(Integers, GiveTheReferencesBytesAndValuesOnEveryInstructionSet) {
   }
   EXPECT_GT(sums, 300 / kStride);
   EXPECT_EQ(too_large > 100 / kStride, sizeof(T) == 4);
+}
+
+TYPED_TEST(Integers, OfDamagedGroupsAreThoseOfTheReference) {
+  using T = TypeParam;
+  Random r(37);
+  int decodable = 0, refused = 0;
+  for (int trial = 0; trial < 3000 / stride_if_sanitized(3); ++trial) {
+    const auto x = numbers<T>(r, static_cast<int>(r.below(3)), static_cast<int>(r.below(8 * sizeof(T) + 1)),
+                              static_cast<int>(r.below(8 * sizeof(T))), false);
+    Stream s = compressed(x, 0, with(Isa::reference));
+    const std::size_t body = 64 + 8 + 8;  // header, one chunk, lengths of two groups
+    for (std::size_t flips = s.size() > body ? r.below(4) : 0; flips > 0; --flips) {
+      const std::size_t near = r.below(2) ? r.below(40) : r.below(s.size() - body);  // mostly in the first group's head
+      s[body + std::min(near, s.size() - body - 1)] ^= std::byte{1} << r.below(8);
+    }
+    std::vector<T> wanted(x.size()), y(x.size());
+    const Status status = decompress(s, wanted.data(), wanted.size(), with(Isa::reference));
+    ++(status == Status::ok ? decodable : refused);
+    for (const Isa isa : isas()) {
+      ASSERT_EQ(decompress(s, y.data(), y.size(), with(isa)), status) << trial << ", " << name(isa);
+      ASSERT_TRUE(status != Status::ok || y == wanted) << trial << ", " << name(isa);
+    }
+  }
+  EXPECT_GT(decodable, 300);
+  EXPECT_GT(refused, 40);
 }
 
 }  // namespace
