@@ -121,7 +121,7 @@ def overlap(program, paths):
         axis.set_title(title)
         plots.label_lines(axis)
     axes[0].set_ylabel("work and collective, in transfers of an edge")
-    figure.suptitle("A tree of which S levels run before the work", x=0.01, ha="left")
+    figure.suptitle("A tree of which S levels run before the work; dotted: the best S of the closed form", x=0.01, ha="left")
     plots.save(figure, paths)
 
 

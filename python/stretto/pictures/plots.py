@@ -1,6 +1,7 @@
 """Figures, in the format that a file's name ends in (.png, .svg, .pdf), all in the style of stretto.mplstyle."""
 
 import io
+import itertools
 import pathlib
 import textwrap
 
@@ -189,9 +190,14 @@ def explain(result, paths):
 
 
 def overlap_lines(axes, result):
-    """A split tree and work: time against ranks, a line for each split, and one without overlap."""
+    """A split tree and work: time against ranks, a line for each split, and one without overlap. Dotted where the closed form's best split changes."""
     rows = result["rows"]
     ranks = [row["ranks"] for row in rows]
+    for before, row in itertools.pairwise(rows):
+        if row["closed_best"] != before["closed_best"]:
+            axes.axvline(row["ranks"], ls=":", lw=1, color=GREY)
+            axes.annotate(f"S = {row['closed_best']} from {row['ranks']}", (row["ranks"], 1), xycoords=("data", "axes fraction"), xytext=(-2, -4),
+                          textcoords="offset points", rotation=90, ha="right", va="top", fontsize=7, color=GREY, bbox={"fc": "white", "ec": "none", "pad": 1})
     axes.plot(ranks, [row["blocking"] for row in rows], "--", lw=1.2, color="#000000", label="no overlap")
     for split in range(len(rows[0]["overlapped"])):
         axes.plot(ranks, [row["overlapped"][split] for row in rows], "o-", ms=3, lw=1.2, color=COLOURS[split % len(COLOURS)],
@@ -207,7 +213,7 @@ def overlap(result, paths):
         figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
         overlap_lines(axes, result)
         axes.set_ylabel("work and collective, in transfers of an edge")
-        axes.set_title("A tree of which S levels run before the work", loc="left", fontsize=10)
+        axes.set_title("A tree of which S levels run before the work; dotted: the best S of the closed form", loc="left", fontsize=10)
         label_lines(axes)
         save(figure, paths)
 

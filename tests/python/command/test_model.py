@@ -41,7 +41,8 @@ ANSWERS = {
 }
 ANSWERS["plan"] |= {"best": ANSWERS["plan"]["rows"][0], "blocking": ANSWERS["plan"]["rows"][1]}
 OVERLAP = {"study": "overlap", "cores": 64, "edges": "alike",
-           "rows": [{"ranks": n, "comm_cores": 64 - n, "blocking": 14.0, "overlapped": [10.0, 9.5], "best": 1} for n in (51, 52)]}
+           "rows": [{"ranks": n, "comm_cores": 64 - n, "blocking": 14.0, "overlapped": [10.0, 9.5], "best": 1, "closed": [10.0, 9.0],
+                     "closed_best": n - 51} for n in (51, 52)]}
 
 
 @pytest.fixture
@@ -98,8 +99,16 @@ def test_in_a_pipe_nothing_is_wrapped(answering):
 def test_an_overlap_is_shown_in_transfers(answering):
     (answering.home / "simulate").write_text(json.dumps(OVERLAP), encoding="utf-8")
     shown = answering.succeeds("simulate", "overlap")
-    for word in ("on 64 cores, in transfers of an edge", "S=1", "14.00", "9.50"):
+    for word in ("on 64 cores, in transfers of an edge", "closed form", "S=1", "14.00", "9.50"):
         assert word in shown, shown
+
+
+def test_an_overlap_is_drawn_with_the_numbers_of_ranks_from_which_the_closed_form_splits():
+    with plots.style():
+        _, axes = plots.plt.subplots()
+        plots.overlap_lines(axes, OVERLAP)
+    assert [text.get_text() for text in axes.texts] == ["S = 1 from 52"]
+    assert [list(line.get_xdata()) for line in axes.lines if line.get_linestyle() == ":"] == [[52, 52]]
 
 
 def test_a_long_plan_is_shown_in_part_and_with_its_best(answering):
