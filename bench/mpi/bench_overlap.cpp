@@ -2,9 +2,9 @@
 // equal work per rank, alternating in one run: the MPI's blocking and nonblocking calls and stretto's, with the ranks
 // on all cores; and stretto with communication cores and the ranks on the other cores. With --progress-threads the
 // MPI's own threads also run on the communication cores. With the profiling library loaded, also an unchanged MPI
-// program. With --bound, also allreduce within that bound. With --splits, also stretto's binomial trees of ireduce,
-// ibcast and iallreduce with that many levels run by the callers (STRETTO_SPLIT). Started under mpirun by
-// run_overlap.py.
+// program. With --bound, also allreduce within that bound. With --splits, also stretto's binomial trees with that many
+// levels run by the callers (STRETTO_SPLIT), in the host's memory and, with --multiple, in messages. Started under
+// mpirun by run_overlap.py.
 //
 // pure: start and wait; compute: the work alone; total: start, work, wait. Each lasts from the first rank's start to
 // the last rank's end (the hosts' clocks are one), as medians over the turns. The work of a rank takes --ratios times
@@ -132,7 +132,11 @@ class Bench {
     checked(stretto_comm_create(MPI_COMM_WORLD, &beside_));
     for (const int split : o.splits) {
       setenv("STRETTO_SPLIT", std::to_string(split).c_str(), 1);
-      checked(stretto_comm_create(MPI_COMM_WORLD, &split_comms_[split]));
+      checked(stretto_comm_create(MPI_COMM_WORLD, &split_comms_[{split, "memory"}]));
+      if (!o.multiple) continue;
+      setenv("STRETTO_NODE", "0", 1);
+      checked(stretto_comm_create(MPI_COMM_WORLD, &split_comms_[{split, "messages"}]));
+      unsetenv("STRETTO_NODE");
     }
     unsetenv("STRETTO_SPLIT");
   }
@@ -140,7 +144,7 @@ class Bench {
     static_cast<void>(stretto_comm_cores(nullptr, 0));
     static_cast<void>(stretto_comm_free(on_all_));
     if (beside_ != nullptr) static_cast<void>(stretto_comm_free(beside_));
-    for (const auto& [split, comm] : split_comms_) static_cast<void>(stretto_comm_free(comm));
+    for (const auto& [way, comm] : split_comms_) static_cast<void>(stretto_comm_free(comm));
     if (within_ != MPI_COMM_NULL) MPI_Comm_free(&within_);
   }
   Bench(const Bench&) = delete;
@@ -171,11 +175,11 @@ class Bench {
     if (!o_.cores.empty())
       all.push_back({"stretto, communication cores", Layout::cores_left, true, ours(what, n, block, beside_, nullptr),
                      end_of_ours});
-    const bool tree = what == "ibcast" || what == "ireduce" || what == "iallreduce";
-    for (const auto& [split, comm] : split_comms_)
-      if (tree)
-        all.push_back({fmt::format("stretto's binomial tree, communication cores, S={}", split), Layout::cores_left,
-                       true, ours(what, n, block, comm, "binomial"), end_of_ours});
+    const bool tree = what == "ibcast" || what == "ireduce" || what == "igather" || what == "iscatter";
+    for (const auto& [way, comm] : split_comms_)
+      if (tree || (what == "iallreduce" && way.second == "messages"))
+        all.push_back({fmt::format("stretto's binomial tree in {}, communication cores, S={}", way.second, way.first),
+                       Layout::cores_left, true, ours(what, n, block, comm, "binomial"), end_of_ours});
     if (!o_.cores.empty() && is_preloaded())
       all.push_back({"an unchanged program, communication cores", Layout::cores_left, true,
                      unchanged(what, count, part), [this] { MPI_Wait(&of_mpi_, MPI_STATUS_IGNORE); }});
@@ -219,6 +223,8 @@ class Bench {
     if (what == "ireduce") return [=] { PMPI_Reduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, world); };
     if (what == "iallreduce") return [=] { PMPI_Allreduce(x, y, n, MPI_FLOAT, MPI_SUM, world); };
     if (what == "iallgather") return [=] { PMPI_Allgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world); };
+    if (what == "igather") return [=] { PMPI_Gather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world); };
+    if (what == "iscatter") return [=] { PMPI_Scatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world); };
     if (what == "ialltoall") return [=] { PMPI_Alltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world); };
     throw std::runtime_error(fmt::format("no collective '{}'", what));
   }
@@ -230,6 +236,8 @@ class Bench {
     if (what == "ireduce") return [=] { PMPI_Ireduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, world, r); };
     if (what == "iallreduce") return [=] { PMPI_Iallreduce(x, y, n, MPI_FLOAT, MPI_SUM, world, r); };
     if (what == "iallgather") return [=] { PMPI_Iallgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
+    if (what == "igather") return [=] { PMPI_Igather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world, r); };
+    if (what == "iscatter") return [=] { PMPI_Iscatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world, r); };
     if (what == "ialltoall") return [=] { PMPI_Ialltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
     throw std::runtime_error(fmt::format("no collective '{}'", what));
   }
@@ -241,6 +249,8 @@ class Bench {
     if (what == "ireduce") return [=] { MPI_Ireduce(x, y, n, MPI_FLOAT, MPI_SUM, 0, world, r); };
     if (what == "iallreduce") return [=] { MPI_Iallreduce(x, y, n, MPI_FLOAT, MPI_SUM, world, r); };
     if (what == "iallgather") return [=] { MPI_Iallgather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
+    if (what == "igather") return [=] { MPI_Igather(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world, r); };
+    if (what == "iscatter") return [=] { MPI_Iscatter(x, block, MPI_FLOAT, y, block, MPI_FLOAT, 0, world, r); };
     if (what == "ialltoall") return [=] { MPI_Ialltoall(x, block, MPI_FLOAT, y, block, MPI_FLOAT, world, r); };
     throw std::runtime_error(fmt::format("no collective '{}'", what));
   }
@@ -254,6 +264,8 @@ class Bench {
     if (what == "ireduce") return [=] { checked(stretto_ireduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, &o, r)); };
     if (what == "iallreduce") return [=] { checked(stretto_iallreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, &o, r)); };
     if (what == "iallgather") return [=] { checked(stretto_iallgather(x, y, block, STRETTO_F32, c, &o, r)); };
+    if (what == "igather") return [=] { checked(stretto_igather(x, y, block, STRETTO_F32, 0, c, &o, r)); };
+    if (what == "iscatter") return [=] { checked(stretto_iscatter(x, y, block, STRETTO_F32, 0, c, &o, r)); };
     return [=] { checked(stretto_ialltoall(x, y, block, STRETTO_F32, c, &o, r)); };
   }
 
@@ -264,6 +276,8 @@ class Bench {
     if (what == "ireduce") return [=] { checked(stretto_reduce(x, y, n, STRETTO_F32, STRETTO_SUM, 0, c, nullptr)); };
     if (what == "iallreduce") return [=] { checked(stretto_allreduce(x, y, n, STRETTO_F32, STRETTO_SUM, c, nullptr)); };
     if (what == "iallgather") return [=] { checked(stretto_allgather(x, y, block, STRETTO_F32, c, nullptr)); };
+    if (what == "igather") return [=] { checked(stretto_gather(x, y, block, STRETTO_F32, 0, c, nullptr)); };
+    if (what == "iscatter") return [=] { checked(stretto_scatter(x, y, block, STRETTO_F32, 0, c, nullptr)); };
     return [=] { checked(stretto_alltoall(x, y, block, STRETTO_F32, c, nullptr)); };
   }
 
@@ -372,7 +386,7 @@ class Bench {
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
   stretto_comm on_all_ = nullptr, beside_ = nullptr;  // made with the ranks on all cores, and on the unreserved cores
-  std::map<int, stretto_comm> split_comms_;
+  std::map<std::pair<int, std::string>, stretto_comm> split_comms_;
   MPI_Comm within_ = MPI_COMM_NULL;
   MPI_Request of_mpi_ = MPI_REQUEST_NULL;
   stretto_request of_ours_ = nullptr;
@@ -385,7 +399,8 @@ int run(int argc, char** argv, int rank) {
   CLI::App app{"how much of a nonblocking collective hides behind a program's work"};
   app.add_option("--json", o.json, "file to append rows to");
   app.add_option("--place", o.place, "where the ranks are, in words");
-  app.add_option("--collectives", o.collectives, "some of ibcast, ireduce, iallreduce, iallgather, ialltoall")
+  app.add_option("--collectives", o.collectives,
+                 "some of ibcast, ireduce, iallreduce, iallgather, igather, iscatter, ialltoall")
       ->delimiter(',');
   app.add_option("--work", o.work, "some of registers, triad, stencil")->delimiter(',');
   app.add_option("--ratios", o.ratios, "work of a rank, in times of the MPI's blocking call")
@@ -397,8 +412,7 @@ int run(int argc, char** argv, int rank) {
       ->required();
   app.add_option("--cores", o.cores, "those of them that are set aside for communication")->delimiter(',');
   app.add_flag("--progress-threads", o.progress_threads, "the MPI has threads of its own on the cores set aside");
-  app.add_option("--splits", o.splits, "levels of a tree that the callers do: measure each; takes --multiple")
-      ->delimiter(',');
+  app.add_option("--splits", o.splits, "levels of a tree that the callers do: measure each")->delimiter(',');
   app.add_option("--bound", o.bound, "of the values' range: measure allreduce within it, too")
       ->check(CLI::PositiveNumber);
   app.add_flag("--multiple", o.multiple, "MPI_THREAD_MULTIPLE, which messages on communication cores take");

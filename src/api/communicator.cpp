@@ -35,7 +35,7 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
 
 void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
                               const stretto::api::Operation* own) noexcept {
-  data.take(lanes);
+  data.take(this->lanes = lanes);
   // Complete operations leave `live`: walk by position.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live.size();) {
@@ -48,13 +48,13 @@ void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
     may_start_data = may_start_data && o->data_started();
     ++i;
   }
-  data.take({});
+  data.take(this->lanes = {});
 }
 
 stretto_comm_s::~stretto_comm_s() { stretto::CommunicationCores::mine().detach(drive); }
 
 void stretto_comm_s::let_others_drive(bool any_thread) {
-  if (any_thread) selector.force_split(stretto::api::asked_split());
+  selector.force_split(stretto::api::asked_split());
   stretto::CommunicationCores::mine().attach(drive, any_thread);
   is_driven = any_thread;
 }

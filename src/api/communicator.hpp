@@ -124,7 +124,8 @@ struct stretto_comm_s {
   std::atomic<int> requests{0};
   std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
   bool is_driven = false;
-  bool caller_leads = false;  // a call that starts a collective does its lead steps (Operation::lead)
+  stretto::engine::Lanes lanes;  // of the thread in progress()
+  bool caller_leads = false;     // a call that starts a collective does its lead steps (Operation::lead)
   // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly. Equal on every
   // rank.
   bool starts_or_exact = false;

@@ -57,7 +57,7 @@ void report(const EndedCall& c) noexcept {
     if (d.payload > STRETTO_PAYLOAD_RAW)
       r.codec_seconds = c.ran->compress_seconds + c.ran->decompress_seconds + c.ran->combine_seconds;
   }
-  r.bytes_known = !c.moved || scheduled || choice.through_nodes() || d.streams();
+  r.bytes_known = !c.moved || (scheduled && !choice.in_node) || choice.through_nodes() || d.streams();
   r.eps = d.bound.eps;
   r.promised_error = d.bound.error;
   double rounding = 0;

@@ -87,6 +87,11 @@ inline Status Backend::start(const Call& call, const Decision&, std::unique_ptr<
 class Meeting : public Pending {
  public:
   virtual bool same() const noexcept = 0;
+  // At the end: the levels that this rank's call did itself.
+  virtual int split() const noexcept = 0;
+  virtual void drive(engine::Lanes lanes) noexcept = 0;
+  // The starting call moves the steps that come before its work, or no longer does. True: something moved.
+  virtual bool lead(bool on) noexcept = 0;
 };
 
 class NodeBackend : public Backend {
@@ -105,10 +110,14 @@ class NodeBackend : public Backend {
   // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
+  // begin() moves the data: `decision` names this backend, or a tree that this memory runs. Equal on every rank.
+  virtual bool moves(const Call& call, const Decision& decision) const noexcept = 0;
+
   // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the
-  // data. Calls run in the order of begin(), equal on every rank, driven by tests, waits, this backend's blocking calls
-  // and communication cores. `call` and its buffers are borrowed until the end.
-  virtual Status begin(const Call& call, std::optional<std::uint64_t> word, bool runs,
+  // data. Calls run in the order of begin(), equal on every rank, driven by their tests and waits, blocking calls of
+  // this backend, and communication cores. A tree is split as all ranks want it, if they want the same. `call` and its
+  // buffers are borrowed until the end.
+  virtual Status begin(const Call& call, const Decision& decision, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
 
   // Informs ranks that block in a collective whose nonblocking form this rank started.

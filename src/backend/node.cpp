@@ -6,6 +6,7 @@
 #include <new>
 
 #include "backend/buffers.hpp"
+#include "backend/schedule_cache.hpp"
 #include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "base/waiting.hpp"
@@ -15,6 +16,8 @@
 #include "node/collectives/bounded.hpp"
 #include "node/group/started.hpp"
 #include "node/group/watched.hpp"
+#include "node/tree/tree.hpp"
+#include "schedule/registry.hpp"
 
 namespace stretto::backend {
 
@@ -54,12 +57,17 @@ struct Lane {
 
   const node::Patience& patience;
   std::unique_ptr<node::Collectives> collectives;
+  ScheduleCache trees;
   node::Started started;
 };
 
+bool goes_up(Collective c) noexcept { return c == Collective::reduce || c == Collective::gather; }
+bool goes_down(Collective c) noexcept { return c == Collective::bcast || c == Collective::scatter; }
+
 class Node final : public NodeBackend {
  public:
-  explicit Node(std::unique_ptr<node::Collectives> c) : node_(std::move(c)), bounded_(node_->group()) {}
+  Node(std::unique_ptr<node::Collectives> c, const schedule::Groups& groups)
+      : node_(std::move(c)), bounded_(node_->group()), groups_(groups) {}
 
   const char* name() const noexcept override { return node_name; }
 
@@ -106,11 +114,21 @@ class Node final : public NodeBackend {
     return run_in(*node_, shape_of(c), c.send, c.recv, o, c.settings.options.timeout);
   }
 
-  Status begin(const Call& c, std::optional<std::uint64_t> word, bool runs,
+  bool moves(const Call& c, const Decision& d) const noexcept override {
+    if (!d.made || d.choice.provider == Provider::node) return d.made;
+    if (d.choice.provider != Provider::schedules || d.streams() || d.needs.values() || c.device != nullptr)
+      return false;
+    if (!c.nonblocking || !serves(c) || !(goes_up(c.collective) || goes_down(c.collective))) return false;
+    const schedule::Algorithm* const tree = schedule::find(c.collective, d.choice.schedule);
+    return tree != nullptr && tree->uses_split;
+  }
+
+  Status begin(const Call& c, const Decision& d, std::optional<std::uint64_t> word, bool runs,
                std::unique_ptr<Meeting>* meeting) noexcept override {
     return guarded("to start a collective in a host's memory", [&] {
       if (!lane_) lane_ = std::make_unique<Lane>(*node_);
       auto made = std::make_unique<StartedCall>(*lane_, c, word, runs);
+      if (runs && d.choice.provider == Provider::schedules) made->by_tree(d.choice, groups_);
       lane_->started.start(*made);
       CommunicationCores::mine().wake();
       *meeting = std::move(made);
@@ -171,8 +189,13 @@ class Node final : public NodeBackend {
     }
 
     bool same() const noexcept override { return same_; }
+    int split() const noexcept override { return tree_ ? tree_->steps.split : 0; }
+    bool leads() const noexcept override { return lane_.started.leads(*this); }
+    bool lead(bool on) noexcept override { return lane_.started.lead(on); }
+    void drive(engine::Lanes lanes) noexcept override {
+      if (!done()) lane_.started.drive({lanes.before, lanes.beside || !tree_, lanes.after});
+    }
     Status test(bool* ended, engine::Report*) noexcept override {
-      if (!done()) lane_.started.drive();
       *ended = done();
       return *ended ? status() : Status::ok;
     }
@@ -185,20 +208,53 @@ class Node final : public NodeBackend {
     friend class Node;
 
    private:
+    void by_tree(const select::Choice& choice, const schedule::Groups& groups) {
+      tree_ = {choice.schedule,
+               {.collective = call_.collective,
+                .ranks = lane_.collectives->size(),
+                .rank = lane_.collectives->rank(),
+                .root = call_.root,
+                .blocks = choice.blocks,
+                .radix = choice.radix,
+                .split = choice.split,
+                .groups = &groups}};
+      if (choice.split > 0 && goes_up(call_.collective)) begins_before();
+    }
     Status run() noexcept override {
       node::Collectives& c = *lane_.collectives;
       const stretto_options& o = call_.settings.options;
       be_patient(c, o.timeout);
-      if (word_) {
-        if (const Status s = c.agree(*word_, &same_); s != Status::ok) return s;
+      bool splits = tree_ && tree_->steps.split > 0;
+      if (word_ || tree_) {
+        const std::uint64_t split = splits ? static_cast<std::uint64_t>(tree_->steps.split) : 0;
+        bool same = false, same_split = false;
+        if (const Status s = c.agree(word_.value_or(0), &same, split, &same_split); s != Status::ok) return s;
+        same_ = same && word_;
+        splits = splits && same_split;
       }
       if (!runs_ || (word_ && !same_)) return Status::ok;
+      if (tree_) return run_tree(splits);
       return run_in(c, shape_of(call_), call_.send, call_.recv, operation_of(shape_of(call_)), o.timeout);
+    }
+    Status run_tree(bool splits) noexcept {
+      node::Collectives& c = *lane_.collectives;
+      return c.group().guarded_for_all("for a tree's steps", [&] {
+        if (!splits) tree_->steps.split = 0;
+        const auto steps = lane_.trees.get(tree_->name, tree_->steps);
+        const void* const in = in_place(call_.send) ? nullptr : call_.send;
+        void* const out = in_place(call_.recv) ? nullptr : call_.recv;
+        const auto enter = [](void* started, schedule::Lane lane) {
+          static_cast<node::Started*>(started)->reach(lane);
+        };
+        return c.tree({*steps, in, out, call_.count, payload_type(call_.type), operation_of(shape_of(call_)), splits,
+                       enter, &lane_.started});
+      });
     }
     void wait_for_end() noexcept {
       Waiting waiting(true, Wakes::by_the_peer);
+      lane_.started.expect(1);
       for (unsigned idle = 1; !done(); ++idle) {
-        if (lane_.started.drive()) {
+        if (lane_.started.drive({})) {
           waiting.reset();
           continue;
         }
@@ -206,12 +262,19 @@ class Node final : public NodeBackend {
         if ((sleep > 0 || idle % 64 == 0) && lane_.patience.progress) lane_.patience.progress(lane_.patience.context);
         if (sleep > 0) lane_.started.rest(*this, sleep);
       }
+      lane_.started.expect(-1);
     }
+
+    struct Named {
+      std::string name;
+      schedule::Request steps;
+    };
 
     Lane& lane_;
     const Call& call_;
     const std::optional<std::uint64_t> word_;
     const bool runs_;
+    std::optional<Named> tree_;
     bool same_ = false;
   };
 
@@ -277,14 +340,16 @@ class Node final : public NodeBackend {
 
   std::unique_ptr<node::Collectives> node_;
   node::Bounded bounded_;
+  const schedule::Groups& groups_;
   std::unique_ptr<Lane> lane_;  // null: nothing was started yet
   bool over_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives) {
-  return std::make_unique<Node>(std::move(collectives));
+std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
+                                               const schedule::Groups& groups) {
+  return std::make_unique<Node>(std::move(collectives), groups);
 }
 
 }  // namespace stretto::backend

@@ -7,6 +7,8 @@
 
 namespace stretto::backend {
 
-std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives);
+// `groups`, for schedules, outlive the result.
+std::unique_ptr<NodeBackend> make_node_backend(std::unique_ptr<node::Collectives> collectives,
+                                               const schedule::Groups& groups);
 
 }  // namespace stretto::backend

@@ -72,6 +72,7 @@ constexpr const char* name(Reason r) noexcept {
 struct Choice : model::Candidate {
   int split = 0;  // levels of a tree on the application's core (schedule::Lane)
   Rationale why;
+  bool in_node = false;  // a schedule in a host's memory, without messages
 
   bool through_nodes() const noexcept { return provider == Provider::node && piece > 0; }
 };

@@ -69,7 +69,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
     made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
     backend::Backends& backends = made->backends;
-    if (node) backends.node = backend::make_node_backend(std::move(node));
+    if (node) backends.node = backend::make_node_backend(std::move(node), made->selector.choices().groups());
     if (make_host)
       backends.nodes =
           backend::make_nodes_backend(std::move(make_host), made->data, made->selector.choices().groups(), t);

@@ -55,7 +55,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   }
   // Ranks may have different splits: the steps are equal, only their cores differ.
   if (const CommunicationCores& cores = CommunicationCores::mine();
-      call_.nonblocking && decision_.made && comm_.is_driven && cores.on())
+      call_.nonblocking && decision_.made && (moves_in_memory() ? cores.of_host() > 0 : comm_.is_driven && cores.on()))
     decision_.choice.split = comm_.selector.split(call_, decision_.choice, cores.of_host());
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
   if (meets) {
@@ -76,24 +76,27 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
 // Equal on every rank: unchecked calls are equal.
 bool Operation::meets_in_memory() const noexcept {
   if (!call_.nonblocking || !comm_.backends.node || comm_.size == 1) return false;
-  const bool runs = decision_.made && decision_.choice.provider == Provider::node;
-  return decision_.needs.check || (runs && !decision_.needs.any());
+  return decision_.needs.check || (moves_in_memory() && !decision_.needs.any());
+}
+
+bool Operation::moves_in_memory() const noexcept {
+  return comm_.backends.node && comm_.size > 1 && comm_.backends.node->moves(call_, decision_);
 }
 
 void Operation::meet() noexcept {
   state_ = State::meeting;
   const bool checks = decision_.needs.check;
-  meeting_runs_ = decision_.made && decision_.choice.provider == Provider::node && exchanges_.own.status == 0 &&
+  meeting_runs_ = moves_in_memory() && exchanges_.own.status == 0 &&
                   (!checks || (exchanges_.is_uniform(decision_.needs) && call_.collective != Collective::barrier));
   if (meeting_runs_) {
     // A failure here is equal on every rank, and is found again when the data would start.
     meeting_runs_ =
         comm_.selector.complete(call_, exchanges_.agreement(), comm_.backends.serve(call_), &decision_) == Status::ok &&
-        decision_.choice.provider == Provider::node;
+        moves_in_memory();
   }
   std::optional<std::uint64_t> word;
   if (checks) word = exchanges_.word(decision_.needs);
-  const Status s = comm_.backends.node->begin(call_, word, meeting_runs_, &meeting_);
+  const Status s = comm_.backends.node->begin(call_, decision_, word, meeting_runs_, &meeting_);
   if (s != Status::ok) lose(s);
 }
 
@@ -106,9 +109,13 @@ void Operation::leave_comparing() noexcept {
 // As leave_comparing(); the data may have moved with the agreement.
 void Operation::leave_meeting(Status s) noexcept {
   const bool same = s == Status::ok && meeting_->same();
+  const int split = meeting_->split();
   meeting_.reset();
   if (meeting_runs_ && s == Status::ok && (same || !decision_.needs.check)) {
     moved_ = true;
+    decision_.choice.in_node = decision_.choice.provider == Provider::schedules;
+    decision_.choice.split = split;
+    if (decision_.choice.in_node) decision_.choice.schedule.copy(ran_.algorithm.data(), ran_.algorithm.size() - 1);
     leave_running(s);
   } else {
     meeting_runs_ = false;
@@ -296,6 +303,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
     const Status s = exchanges_.request.test(&ended, exchanges_.carried ? &ran_ : nullptr);
     if (ended) state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
+    meeting_->drive(comm_.lanes);
     if (const Status s = meeting_->test(&ended, nullptr); ended) leave_meeting(s);
   } else if (pending_) {
     test_data();

@@ -82,6 +82,7 @@ class Operation {
   void leave_running(Status s, bool certain = false) noexcept;
 
   bool meets_in_memory() const noexcept;
+  bool moves_in_memory() const noexcept;
   void meet() noexcept;
   void compared(Status s, bool same) noexcept;
   void start_signatures() noexcept;
@@ -93,6 +94,7 @@ class Operation {
   bool starts_in_turn() const noexcept;  // precondition: decided
   bool is_its_turn() const noexcept;     // precondition: decided
   bool wait_alone() noexcept;
+  void lead_in_memory(Guard& guard) noexcept;
   bool waits_in_line() const noexcept { return state_ == State::comparing || state_ == State::queued; }
   void late(const Operation* first, double waited, const char* why) noexcept;
 

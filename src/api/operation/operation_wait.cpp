@@ -5,6 +5,9 @@
 namespace stretto::api {
 namespace {
 
+// Until the cores take a starting call's steps, which do not move.
+constexpr std::chrono::milliseconds patience(10);
+
 // A communication core may go on meanwhile.
 void give_way(Guard& guard, Waiting& waiting) noexcept {
   const bool shared = guard.owns_lock();
@@ -23,12 +26,15 @@ void let_others_progress(stretto_comm_s& comm) noexcept {
 }  // namespace
 
 void Operation::lead(Guard& guard) noexcept {
-  constexpr std::chrono::milliseconds patience(10);
   if (decision_.choice.split == 0 || done()) {
     publish();
     return;
   }
   const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
+  if (meeting_runs_) {
+    lead_in_memory(guard);
+    return;
+  }
   comm_.caller_leads = true;
   Clock::time_point since = Clock::now();
   Waiting waiting(true);
@@ -44,6 +50,21 @@ void Operation::lead(Guard& guard) noexcept {
     }
   }
   comm_.caller_leads = false;
+  publish();
+}
+
+void Operation::lead_in_memory(Guard& guard) noexcept {
+  Clock::time_point since = Clock::now();
+  Waiting waiting(true);
+  while (meeting_ && meeting_->leads() && Clock::now() - since < patience) {
+    if (meeting_->lead(true)) {
+      since = Clock::now();
+      waiting.reset();
+    } else {
+      give_way(guard, waiting);
+    }
+  }
+  if (meeting_) meeting_->lead(false);
   publish();
 }
 

@@ -30,6 +30,7 @@
 #include "node/hierarchy/hierarchy.hpp"
 #include "node/memory/kernels.hpp"
 #include "node/memory/memory.hpp"
+#include "node/tree/passed_on.hpp"
 
 namespace stretto::node {
 
@@ -64,6 +65,8 @@ struct Counters {
   std::uint64_t refused = 0;  // exposed blocks that came through slots
 };
 
+struct TreeTask;
+
 class Collectives {
  public:
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
@@ -78,6 +81,7 @@ class Collectives {
   Status barrier() noexcept;
 
   Status agree(std::uint64_t value, bool* same) noexcept;
+  Status agree(std::uint64_t value, bool* same, std::uint64_t other, bool* same_other) noexcept;
   Status bcast(void* data, std::size_t bytes, int root) noexcept;
 
   // Only the root writes `out`, perhaps null elsewhere. In place: on the root.
@@ -95,6 +99,8 @@ class Collectives {
   Status gather(const void* in, void* out, std::size_t bytes, int root) noexcept;   // in place: on the root
   Status scatter(const void* in, void* out, std::size_t bytes, int root) noexcept;  // in place: out null on the root
   Status alltoall(const void* in, void* out, std::size_t bytes) noexcept;
+
+  Status tree(const TreeTask& task) noexcept;
 
   const Memory& memory() const noexcept { return *memory_; }
   Memory& memory() noexcept { return *memory_; }
@@ -123,6 +129,7 @@ class Collectives {
  private:
   friend class Reduction;
   friend class Transfer;
+  friend class Tree;
 
   Collectives() = default;
   Status prepare(const Exchange& exchange, const Options& options);
@@ -210,6 +217,7 @@ class Collectives {
   std::size_t most_room_ = std::size_t(-1);
   Moves moves_;
   Operands operands_;
+  PassedOn passed_on_;
   std::vector<int> offspring_;  // children in the last broadcast's tree
   int offspring_root_ = -1, offspring_levels_ = 0;
   std::array<Stores, kUses> stores_{};

@@ -48,6 +48,23 @@ void Started::suspend(void* self, bool anew) noexcept {
   s->fiber_.suspend();
 }
 
+void Started::reach(schedule::Lane lane) noexcept {
+  front()->lane_.store(lane, std::memory_order_relaxed);
+  if (lanes_.has(lane)) return;
+  moved_ = true;
+  fiber_.suspend();
+}
+
+// An earlier collective may be under way, whose caller went on.
+bool Started::leads(const Task& task) noexcept {
+  return !task.done() && front() == &task && task.lane_.load(std::memory_order_relaxed) == schedule::Lane::before;
+}
+
+bool Started::lead(bool on) noexcept {
+  leads_.store(on);
+  return on && drive({.beside = false, .after = false});
+}
+
 void Started::end_front() noexcept {
   Task* task = nullptr;
   {
@@ -80,13 +97,13 @@ void Started::watch_awaited(const Task& task, double seconds) noexcept {
     const std::uint32_t armed = bell->arm();
     // A thread that moves the front stores awaited_ before it loads slept_on_.
     if (!task.done() && awaited_.load() == bell) {
-      switch (try_drive()) {
+      switch (try_drive({})) {
         case Drive::moved: break;
         case Drive::waits: bell->sleep(seconds, armed); break;
         case Drive::taken: sleep_for(std::min(seconds, while_driven)); break;
       }
     }
-  } else if (!task.done() && try_drive() == Drive::taken) {
+  } else if (!task.done() && try_drive({}) == Drive::taken) {
     sleep_for(std::min(seconds, while_driven));
   }
   slept_on_.store(nullptr);
@@ -94,17 +111,19 @@ void Started::watch_awaited(const Task& task, double seconds) noexcept {
 
 void Started::await_end(const Task& task, double seconds, bool watched) noexcept {
   const std::uint32_t armed = ended_.arm();
-  if (!task.done() && !drive() && (!watched || watched_.load())) ended_.sleep(seconds, armed);
+  if (!task.done() && !drive({}) && (!watched || watched_.load())) ended_.sleep(seconds, armed);
 }
 
-Started::Drive Started::try_drive() noexcept {
+Started::Drive Started::try_drive(Lanes lanes) noexcept {
   if (idle()) return Drive::waits;
   bool moved = false;
   {
     const std::unique_lock lock(driving_, std::try_to_lock);
     if (!lock) return Drive::taken;
     moved_ = false;
-    while (front() != nullptr) {
+    lanes_ = lanes;
+    while (Task* const task = front()) {
+      if (!lanes.has(task->lane_.load(std::memory_order_relaxed))) break;
       if (!running_) fiber_.begin(&Started::run_front, this);
       running_ = !fiber_.resume();
       if (running_) break;

@@ -1,5 +1,6 @@
 // Started collectives run the blocking form's code on a fiber, whose waits return to the driving thread, one after
-// another in the order of their start, equal on every rank.
+// another in the order of their start, equal on every rank. A split one has lanes (schedule::Lane): it stays where it
+// is while its driver does not take the next one.
 #pragma once
 
 #include <array>
@@ -11,8 +12,17 @@
 #include "base/progress/fiber.hpp"
 #include "base/status.hpp"
 #include "node/group/wait.hpp"
+#include "schedule/schedule.hpp"
 
 namespace stretto::node {
+
+// Those that a driver takes.
+struct Lanes {
+  bool before = true, beside = true, after = true;
+  bool has(schedule::Lane lane) const noexcept {
+    return lane == schedule::Lane::before ? before : lane == schedule::Lane::beside ? beside : after;
+  }
+};
 
 class Started final : public Driven {
  public:
@@ -24,10 +34,12 @@ class Started final : public Driven {
     Status status() const noexcept;  // valid once done; sets this thread's message
 
    protected:
+    void begins_before() noexcept { lane_ = schedule::Lane::before; }
     virtual Status run() noexcept = 0;  // waits only through the patience of `Started`
 
    private:
     friend class Started;
+    std::atomic<schedule::Lane> lane_{schedule::Lane::beside};
     Task* next_ = nullptr;
     Status status_ = Status::ok;
     std::array<char, 512> text_{};
@@ -39,7 +51,18 @@ class Started final : public Driven {
   ~Started();  // precondition: idle
 
   void start(Task& task) noexcept;  // by one thread at a time
-  bool drive() noexcept override { return try_drive() == Drive::moved; }
+  bool drive(Lanes lanes) noexcept { return try_drive(lanes) == Drive::moved; }
+  // On a communication core: not what a caller does now, or will do.
+  bool drive() noexcept override { return drive({.before = !leads_.load(), .after = waiting_.load() > 0}); }
+  bool drive_spare() noexcept override { return drive({.before = !leads_.load()}); }
+  void reach(schedule::Lane lane) noexcept;  // by the front, before steps of this lane
+
+  // The starting call does the steps before the work, as long as leads() is true.
+  bool leads(const Task& task) noexcept;
+  bool lead(bool on) noexcept;  // true: something moved
+  // While a caller waits, the cores help it.
+  void expect(int more_waiting) noexcept { waiting_.fetch_add(more_waiting); }
+
   // After drive() returned false: sleeps until this task is done or can make progress, at most `seconds`.
   void rest(const Task& task, double seconds) noexcept;
   bool idle() const noexcept override { return count_.load(std::memory_order_acquire) == 0; }
@@ -47,7 +70,7 @@ class Started final : public Driven {
  private:
   enum class Drive : std::uint8_t { moved, waits, taken };  // taken: another thread drives
 
-  Drive try_drive() noexcept;
+  Drive try_drive(Lanes lanes) noexcept;
   void watch_awaited(const Task& task, double seconds) noexcept;
   void await_end(const Task& task, double seconds, bool watched) noexcept;
   static void run_front(void* self) noexcept;
@@ -65,6 +88,9 @@ class Started final : public Driven {
   Exclusive driving_;
   Fiber fiber_;
   bool running_ = false, moved_ = false;
+  Lanes lanes_;  // of the thread that drives
+  std::atomic<bool> leads_{false};
+  std::atomic<int> waiting_{0};
 
   std::mutex list_;
   Task *first_ = nullptr, *last_ = nullptr;

@@ -15,6 +15,8 @@
 #include "node/arena/arena.hpp"
 #include "node/collectives/bounded.hpp"
 #include "node/collectives/collectives.hpp"
+#include "node/tree/tree.hpp"
+#include "schedule/registry.hpp"
 
 namespace stretto::node {
 namespace {
@@ -100,7 +102,7 @@ void expect_victim_alone_killed(const std::vector<int>& ends) {
   }
 }
 
-enum class How : std::uint8_t { staged, copyable, mapped, bounded };
+enum class How : std::uint8_t { staged, copyable, mapped, bounded, tree };
 
 const char* name(How how) {
   switch (how) {
@@ -108,6 +110,7 @@ const char* name(How how) {
     case How::copyable: return "copyable";
     case How::mapped: return "mapped";
     case How::bounded: return "bounded";
+    case How::tree: return "tree";
   }
   return "?";
 }
@@ -135,6 +138,18 @@ Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> o
   return b.run(c, &streamed);
 }
 
+// The call by a tree of which a level runs before or after the others.
+Status by_tree(Collectives& c, Collective kind, std::span<float> in, std::span<float> out) {
+  schedule::Request q;
+  q.collective = kind;
+  q.ranks = ranks;
+  q.rank = c.rank();
+  q.root = kind == Collective::reduce ? 0 : victim;
+  q.split = 1;
+  const schedule::Schedule steps = schedule::find(kind, "binomial")->build(q);
+  return c.tree({steps, in.data(), out.data(), in.size() / ranks, payload::Type::f32, {payload::Op::sum}, true});
+}
+
 class Death : public testing::TestWithParam<Case> {};
 
 std::vector<Case> all_cases() {
@@ -147,6 +162,8 @@ std::vector<Case> all_cases() {
   for (const Collective k : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::bcast,
                              Collective::allgather})
     all.push_back({k, How::bounded});
+  for (const Collective k : {Collective::reduce, Collective::bcast, Collective::gather, Collective::scatter})
+    all.push_back({k, How::tree});
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
@@ -168,7 +185,9 @@ TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
     Bounded bounded(c.group());
     const std::span<float> in = numbers(how, ranks * 9000), out = numbers(how, ranks * 9000);
     for (;;) {
-      const Status s = how == How::bounded ? call(bounded, kind, in, out) : call(c, kind, in, out);
+      const Status s = how == How::bounded ? call(bounded, kind, in, out)
+                       : how == How::tree  ? by_tree(c, kind, in, out)
+                                           : call(c, kind, in, out);
       if (c.rank() == victim) memory.count().fetch_add(1);
       if (s == Status::ok) continue;
       const std::string why = message();
