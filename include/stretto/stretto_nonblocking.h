@@ -32,8 +32,8 @@ STRETTO_API stretto_status stretto_test(stretto_request request, int* done);
 
 /* Communication cores: `n` cores (numbers of Linux's CPUs) on which a thread of this process moves what is in flight
  * while the program computes; n = 0: none, and calls move only inside test, wait and blocking collectives, which is the
- * default. The thread sleeps while nothing is in flight. It serves collectives that run in a host's memory
- * (schedule "node"), over threads, over UCX, and over an MPI with MPI_THREAD_MULTIPLE. Where a tree is split
+ * default. The thread sleeps while nothing is in flight. It serves collectives that run in a host's memory (schedule
+ * "node", and named trees), over threads, over UCX, and over an MPI with MPI_THREAD_MULTIPLE. Where a tree is split
  * (docs/overlap.md), the call that starts it first does the levels next to the leaves; it waits for other ranks for
  * moments at most. STRETTO_COMM_CORES=14,15 in the environment says the same where this is never called.
  * STRETTO_INVALID_ARGUMENT: cores that are not there, that this process may not use, or that are given twice. */

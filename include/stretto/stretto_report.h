@@ -45,7 +45,7 @@ typedef struct stretto_report {
   char reason[STRETTO_NAME_MAX];
   double mpi_seconds; /* the model's prediction for the MPI's own collective; 0: none */
   /* 1: bytes are those of this rank's messages, or of streams that it put into shared memory. 0: nobody counted, both
-   * are 0: "native", and "node" with exact values. */
+   * are 0: "native", and exact values in shared memory. */
   int bytes_known;
   uint64_t ignored; /* finite values left out of the range of a relative bound, over all ranks */
   /* The range of a relative bound; and the range of all finite values, those left out included. Equal when `ignored` is

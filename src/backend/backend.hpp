@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "call/call.hpp"
@@ -110,7 +111,10 @@ class NodeBackend : public Backend {
   // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // begin() moves the data: `decision` names this backend, or a tree that this memory runs. Equal on every rank.
+  // This memory runs the steps of this schedule where it serves the call's started form.
+  virtual bool has_tree(const Call& call, std::string_view schedule) const noexcept = 0;
+
+  // begin() moves the data: `decision` names this backend, or a schedule that it has. Equal on every rank.
   virtual bool moves(const Call& call, const Decision& decision) const noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the

@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 #include <new>
+#include <string>
+#include <string_view>
 
 #include "backend/buffers.hpp"
 #include "backend/schedule_cache.hpp"
@@ -114,13 +116,16 @@ class Node final : public NodeBackend {
     return run_in(*node_, shape_of(c), c.send, c.recv, o, c.settings.options.timeout);
   }
 
+  bool has_tree(const Call& c, std::string_view schedule) const noexcept override {
+    if (!goes_up(c.collective) && !goes_down(c.collective)) return false;
+    const schedule::Algorithm* const tree = schedule::find(c.collective, schedule);
+    return tree != nullptr && tree->uses_split;
+  }
+
   bool moves(const Call& c, const Decision& d) const noexcept override {
     if (!d.made || d.choice.provider == Provider::node) return d.made;
-    if (d.choice.provider != Provider::schedules || d.streams() || d.needs.values() || c.device != nullptr)
-      return false;
-    if (!c.nonblocking || !serves(c) || !(goes_up(c.collective) || goes_down(c.collective))) return false;
-    const schedule::Algorithm* const tree = schedule::find(c.collective, d.choice.schedule);
-    return tree != nullptr && tree->uses_split;
+    if (d.choice.provider != Provider::schedules || d.streams() || d.needs.values()) return false;
+    return c.nonblocking && c.device == nullptr && serves(c) && has_tree(c, d.choice.schedule);
   }
 
   Status begin(const Call& c, const Decision& d, std::optional<std::uint64_t> word, bool runs,

@@ -506,9 +506,10 @@ int main(int argc, char** argv) {
   const int any = failed_anywhere(RUN_ALL_TESTS());
   MPI_Finalize();
   const bool tells = report && world.rank == 0 && world.size > 1;
-  const std::string missing = tells ? not_served(report, given != "split") : "";
+  const bool splits = given == "split" || given == "split_in_memory";
+  const std::string missing = tells ? not_served(report, !splits) : "";
   if (!missing.empty()) std::fprintf(stderr, "communication cores moved no%s\n", missing.c_str());
-  const std::string whole = tells && given == "split" ? not_split(report) : "";
+  const std::string whole = tells && splits ? not_split(report) : "";
   if (!whole.empty()) std::fprintf(stderr, "the report has no split of%s\n", whole.c_str());
   return any || !missing.empty() || !whole.empty();
 }

@@ -172,9 +172,14 @@ backend::Call asked(const WrappedCall& call, const Decision& d) {
   return asked;
 }
 
-// Forced schedules and payloads use messages; reproducible bounded sums are codes.
+bool names_tree(const WrappedCall& call, const Decision& d) {
+  const auto& node = d.communicator->comm->backends.node;
+  return node && d.schedule && d.kind != Action::Kind::bounded && node->has_tree(asked(call, d), d.schedule);
+}
+
+// Other forced schedules, and payloads, use messages; reproducible bounded sums are codes.
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
-  const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name;
+  const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name || names_tree(call, d);
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
   const stretto_comm_s& comm = *d.communicator->comm;
   const auto& node = comm.backends.node;
@@ -197,7 +202,7 @@ const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d)
   if (d->shape.bytes < least_driven) return "nonblocking and short";
   if (call.operation == Function::allgatherv) return "nonblocking, and with counts by rank";
   if (!d->device && moves_in_memory(call, *d)) {
-    d->schedule = call::node_name;
+    if (!names_tree(call, *d)) d->schedule = call::node_name;
     if (d->kind == Action::Kind::bounded) d->kind = Action::Kind::exact;
     return nullptr;
   }
