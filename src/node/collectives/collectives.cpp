@@ -80,12 +80,15 @@ Status Collectives::barrier() noexcept {
   return reduction(call, &in, &out, size() <= kFlat ? 0 : 1, Type::u8, {payload::Op::bor});
 }
 
+// The smallest value is the complement of the largest complement.
 Status Collectives::agree(std::uint64_t value, bool* same) noexcept {
-  bool other = false;
-  return agree(value, same, 0, &other);
+  const std::uint64_t in[2] = {value, ~value};
+  std::uint64_t out[2] = {0, 0};
+  const Status s = reduction({Collective::agreement, 0, 0, 0, sizeof in}, in, out, 2, Type::u64, {payload::Op::max});
+  *same = s == Status::ok && out[0] == ~out[1];
+  return s;
 }
 
-// The smallest value is the complement of the largest complement.
 Status Collectives::agree(std::uint64_t value, bool* same, std::uint64_t other, bool* same_other) noexcept {
   const std::uint64_t in[4] = {value, ~value, other, ~other};
   std::uint64_t out[4] = {0, 0, 0, 0};
