@@ -25,6 +25,7 @@ INSTALLED = ("libexec", "stretto", "python")  # where scripts/install puts the c
 LAUNCHERS = ("mpirun", "mpiexec.hydra", "mpiexec")
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}  # the flavours whose programs and launchers can be told apart
 STANDARD = "abi"  # the flavour of programs of MPI 5's standard binary interface, which any MPI's launcher may start
+EARLY = "early abi"  # the same of MPICH before 5.0.2, in a library of another name
 DIRECTORIES = {"stretto-doctor": "apps/doctor", "stretto-measure": "apps/measure", "stretto-measure-ucx": "apps/measure",
                "stretto-model": "apps/model",
                **dict.fromkeys(("stretto-ring", "stretto-matrix", "stretto-jacobi", "stretto-cg", "stretto-amr"), "apps/programs"),
@@ -88,10 +89,11 @@ def linked(path):
 
 
 def mpi_of(path):
-    """openmpi, mpich (whose binary interface is also that of its kin) or abi, by the libmpi that a file is linked to; None where that does not tell."""
+    """openmpi, mpich (whose binary interface is also that of its kin), STANDARD or EARLY, by the libmpi that a file is linked to; None where that does not tell."""
     text = linked(path)
-    if re.search(r"\blibmpi_abi\.so\.\d", text):
-        return STANDARD
+    standard = re.search(r"\blibmpi_abi\.so\.(\d+)", text)
+    if standard:
+        return EARLY if standard[1] == "0" else STANDARD
     if re.search(r"\blibmpi\.so\.(20|40)\b", text):
         return "openmpi"
     return "mpich" if re.search(r"\blib(mpi|mpich)\.so\.12\b", text) else None
@@ -113,10 +115,13 @@ def launchers_of(path):
 
 
 def fitting(path, flavour):
-    return flavour not in MPIS or mpi_of(path) in (None, flavour)
+    return flavour not in (*MPIS, STANDARD, EARLY) or mpi_of(path) in (None, flavour)
 
 
 def missing(what, name, places, flavour):
+    if name == "libstretto_mpi_abi.so" and flavour == EARLY:
+        return Failure("the program is linked to libmpi_abi.so.0, of an MPICH before 5.0.2, and stretto serves the standard's libmpi_abi.so.1.\n"
+                       "Compile it by the mpicc_abi of MPICH 5.0.2 or newer, or by this MPICH's mpicc")
     if name == "libstretto_mpi_abi.so":
         return Failure(f"the {what} {name}, for programs of the standard binary interface of MPI 5, is not there; looked in {', '.join(map(str, places))}.\n"
                        "A build with an MPICH that has mpicc_abi makes it: make build MPI=mpich")
@@ -145,7 +150,7 @@ def program(name, flavour=None):
 
 def library(name, flavour=None):
     """The path of one of our libraries that are preloaded. One prefix has libstretto_mpi.so of one MPI, and libstretto_mpi_FLAVOUR.so of others."""
-    if name == "libstretto_mpi.so" and flavour == STANDARD:
+    if name == "libstretto_mpi.so" and flavour in (STANDARD, EARLY):
         name = "libstretto_mpi_abi.so"
     names = [name]
     if name == "libstretto_mpi.so" and flavour in MPIS:

@@ -395,6 +395,24 @@ def test_the_standard_interface_has_a_library_and_any_launcher(stretto, text):
     assert line.startswith(f"{beside} ") and str(library) in line
 
 
+def test_the_standard_interface_of_an_early_mpich_is_refused(stretto):
+    built(stretto, "mpich")
+    library = stretto.executable("build/release-mpich/src/mpi/libstretto_mpi_abi.so", "")
+    early, standard = "\tlibmpi_abi.so.0 => not found\n", "\tlibmpi_abi.so.1 => not found\n"
+    launcher = stretto.executable("given/mpirun", MPICH)
+    app = stretto.executable("app", "")
+
+    def run(of_app, of_library, expected):
+        texts = {str(app): of_app, str(library): of_library}
+        stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: texts.get(str(path), ""))
+        return expected("run", "--print", "--mpirun", launcher, app)
+
+    said = run(early, standard, stretto.refused)
+    assert "the program is linked to libmpi_abi.so.0, of an MPICH before 5.0.2" in said and "by this MPICH's mpicc" in said
+    assert str(library) in run(early, early, stretto.succeeds)
+    assert "libstretto_mpi_abi.so, for programs of the standard" in run(standard, early, stretto.refused)
+
+
 def test_a_launcher_of_no_mpi_uses_the_programs_library(stretto):
     built(stretto, "openmpi", "mpich")
     line = stretto.succeeds("run", "--print", "--mpirun", stretto.executable("srun", ""), of_mpi(stretto, OPENMPI_APP))
