@@ -86,7 +86,7 @@ test-wheel: ## the wheel in empty environments, with and without mpi4py: the pac
 test-site: ## the documentation's site: every link, and a reference that lacks nothing
 	@TEST_PARTS=site scripts/test
 
-test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendered, compiled, validated
+test-recipes: ## conda-forge's recipe, Spack's package and CITATION.cff: rendered and linted, compiled, validated
 	@TEST_PARTS=recipes scripts/test
 
 test-deb: ## the Debian packages in a new chroot of Debian: autopkgtest
