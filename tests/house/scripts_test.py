@@ -587,6 +587,17 @@ exit $PIP
         self.assertEqual((status, asked), (0, 1), text)
         self.assertNotIn("cannot be had", text)
 
+    def test_an_older_python_is_refused_before_packages_are_asked_for(self):
+        shutil.rmtree(self.root / ".venv")
+        packages = self.root / "scripts" / "lib" / "packages.sh"
+        packages.write_text(packages.read_text(encoding="utf-8").replace("{ :; }", "{ echo packages; exit 1; }", 1), encoding="utf-8")
+        python = self.root / "bin" / "python3"
+        for old in (True, False):
+            python.write_text(f"#!/bin/sh\ncase $1 in --version) echo Python 3.9.2 ;; *) exit {int(old)} ;; esac\n", encoding="utf-8")
+            python.chmod(0o755)
+            said = "error: Python 3.9.2 is too old; stretto needs Python 3.10 or newer on the PATH\n" if old else "packages\n"
+            self.assertEqual(self.set_up(), (1, said, 0))
+
     def test_without_an_mpi_none_is_wanted(self):
         status, text, asked = self.set_up(pip=1, mpi="none")
         self.assertEqual((status, asked), (0, 0), text)
