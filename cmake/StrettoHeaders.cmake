@@ -20,10 +20,17 @@ function(stretto_compile_together)
   endforeach()
 endfunction()
 
+# _stretto_reuse_headers(TARGET NAME): TARGET takes the headers precompiled for NAME. CMake 4 warns of it where none are precompiled.
+function(_stretto_reuse_headers target name)
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # stretto_precompiled_headers(TARGET...): libraries of ours, which all have the compiler's flags of stretto_base.
 function(stretto_precompiled_headers)
   foreach(target IN LISTS ARGN)
-    target_precompile_headers(${target} REUSE_FROM stretto_base)
+    _stretto_reuse_headers(${target} stretto_base)
   endforeach()
 endfunction()
 
@@ -52,20 +59,28 @@ function(stretto_test_headers target)
   set(headers <gtest/gtest.h> <algorithm> <cmath> <cstring> <functional> <limits> <map> <numeric> <random> <set> <string> <thread> <vector>)
   if("MPI" IN_LIST ARGN)
     _stretto_headers(stretto_mpi_${busy}test_headers LIBS GTest::gtest MPI::MPI_C HEADERS ${headers} <mpi.h> OPTIONS ${STRETTO_TEST_FLAGS})
-    target_precompile_headers(${target} REUSE_FROM stretto_mpi_${busy}test_headers)
+    _stretto_reuse_headers(${target} stretto_mpi_${busy}test_headers)
   else()
     _stretto_headers(stretto_${busy}test_headers LIBS GTest::gtest HEADERS ${headers} OPTIONS ${STRETTO_TEST_FLAGS})
-    target_precompile_headers(${target} REUSE_FROM stretto_${busy}test_headers)
+    _stretto_reuse_headers(${target} stretto_${busy}test_headers)
   endif()
 endfunction()
 
-# stretto_program_headers(TARGET...): programs that read arguments and write JSON, and libraries that these alone contain. All link fmt.
+# stretto_program_headers(TARGET... [QUICK]): programs that read arguments and write JSON, and libraries that these alone contain. All link fmt. QUICK:
+# those of stretto_quick_program. GCC 14 takes no headers that were precompiled at another level of optimisation.
 function(stretto_program_headers)
-  _stretto_headers(stretto_program_headers LIBS fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json OPTIONS -pthread
+  set(name stretto_program_headers)
+  set(options -pthread)
+  if("QUICK" IN_LIST ARGN)
+    list(REMOVE_ITEM ARGN QUICK)
+    set(name stretto_quick_program_headers)
+    list(APPEND options ${STRETTO_QUICK_FLAGS})
+  endif()
+  _stretto_headers(${name} LIBS fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json OPTIONS ${options}
     HEADERS <algorithm> <chrono> <cmath> <map> <memory> <optional> <string> <thread> <vector> <fmt/core.h> <CLI/CLI.hpp> <nlohmann/json.hpp>)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE -fPIE -pthread)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_precompile_headers(${target} REUSE_FROM stretto_program_headers)
+    _stretto_reuse_headers(${target} ${name})
   endforeach()
 endfunction()

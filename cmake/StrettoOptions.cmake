@@ -79,15 +79,16 @@ function(stretto_check_choice option)
 endfunction()
 
 # stretto_quick_to_build(FILE...): files that run once, such as those that read arguments, whose libraries take long to optimise.
+set(STRETTO_QUICK_FLAGS $<$<CONFIG:Release>:-O1>)
 function(stretto_quick_to_build)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS ${STRETTO_QUICK_FLAGS} SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # stretto_quick_program(TARGET [FAST file...]): a program or its parts, whose time goes into our library, and into arguments and JSON. The files
 # after FAST hold loops of its own, and know neither: the functions of CLI11's headers alone cost a compilation seconds.
 function(stretto_quick_program target)
   cmake_parse_arguments(arg "" "" "FAST" ${ARGN})
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE ${STRETTO_QUICK_FLAGS})
   set_source_files_properties(${arg_FAST} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
