@@ -1,6 +1,6 @@
 #include "api/communicator.hpp"
+#include "api/named.hpp"
 #include "call/enums.hpp"
-#include "call/record.hpp"
 #include "device/loader.hpp"
 #include "device/memory_kind.hpp"
 #include "stretto/stretto_cuda_collectives.h"
@@ -42,103 +42,12 @@ stretto_status stretto_run_on_stream(const stretto_call* call, stretto_comm comm
   return run(comm, options, record, stream);
 }
 
-stretto_status stretto_allreduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                           stretto_op op, stretto_comm comm, const stretto_options* options,
-                                           void* stream) {
-  return run(comm, options, record_of(STRETTO_ALLREDUCE, sendbuf, recvbuf, count, type, op), stream);
-}
-
-stretto_status stretto_reduce_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                        stretto_op op, int root, stretto_comm comm, const stretto_options* options,
-                                        void* stream) {
-  return run(comm, options, record_of(STRETTO_REDUCE, sendbuf, recvbuf, count, type, op, root), stream);
-}
-
-stretto_status stretto_reduce_scatter_block_on_stream(const void* sendbuf, void* recvbuf, size_t count,
-                                                      stretto_type type, stretto_op op, stretto_comm comm,
-                                                      const stretto_options* options, void* stream) {
-  return run(comm, options, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op), stream);
-}
-
-stretto_status stretto_scan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                      stretto_op op, stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op), stream);
-}
-
-stretto_status stretto_exscan_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                        stretto_op op, stretto_comm comm, const stretto_options* options,
-                                        void* stream) {
-  return run(comm, options, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op), stream);
-}
-
-stretto_status stretto_allgather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                           stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type), stream);
-}
-
-stretto_status stretto_bcast_on_stream(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
-                                       const stretto_options* options, void* stream) {
-  return run(comm, options, moving(STRETTO_BCAST, nullptr, buffer, count, type, root), stream);
-}
-
-stretto_status stretto_alltoall_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                          stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(STRETTO_ALLTOALL, sendbuf, recvbuf, count, type), stream);
-}
-
-stretto_status stretto_scatter_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
-                                         stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(STRETTO_SCATTER, sendbuf, recvbuf, count, type, root), stream);
-}
-
-stretto_status stretto_gather_on_stream(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
-                                        stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options, moving(STRETTO_GATHER, sendbuf, recvbuf, count, type, root), stream);
-}
-
-stretto_status stretto_allreduce_multi_on_stream(const void* const* contributions, int k, void* recvbuf, size_t count,
-                                                 stretto_type type, stretto_op op, stretto_comm comm,
-                                                 const stretto_options* options, void* stream) {
-  return run(comm, options, multi(contributions, k, recvbuf, count, type, op), stream);
-}
-
-stretto_status stretto_reduce_scatter_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
-                                                stretto_type type, stretto_op op, stretto_comm comm,
-                                                const stretto_options* options, void* stream) {
-  return run(comm, options,
-             with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr), stream);
-}
-
-stretto_status stretto_allgatherv_on_stream(const void* sendbuf, void* recvbuf, const size_t* counts,
-                                            const size_t* displs, stretto_type type, stretto_comm comm,
-                                            const stretto_options* options, void* stream) {
-  return run(comm, options, with_received(moving(STRETTO_ALLGATHERV, sendbuf, recvbuf, 0, type), counts, displs),
-             stream);
-}
-
-stretto_status stretto_scatterv_on_stream(const void* sendbuf, const size_t* counts, const size_t* displs,
-                                          void* recvbuf, size_t recvcount, stretto_type type, int root,
-                                          stretto_comm comm, const stretto_options* options, void* stream) {
-  return run(comm, options,
-             with_sent(moving(STRETTO_SCATTERV, sendbuf, recvbuf, recvcount, type, root), counts, displs), stream);
-}
-
-stretto_status stretto_gatherv_on_stream(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
-                                         const size_t* displs, stretto_type type, int root, stretto_comm comm,
-                                         const stretto_options* options, void* stream) {
-  return run(comm, options,
-             with_received(moving(STRETTO_GATHERV, sendbuf, recvbuf, sendcount, type, root), counts, displs), stream);
-}
-
-stretto_status stretto_alltoallv_on_stream(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
-                                           void* recvbuf, const size_t* recvcounts, const size_t* rdispls,
-                                           stretto_type type, stretto_comm comm, const stretto_options* options,
-                                           void* stream) {
-  return run(comm, options,
-             with_received(with_sent(moving(STRETTO_ALLTOALLV, sendbuf, recvbuf, 0, type), sendcounts, sdispls),
-                           recvcounts, rdispls),
-             stream);
-}
+#define ON_STREAM(name, record, ...)                                                                        \
+  stretto_status stretto_##name##_on_stream(__VA_ARGS__, stretto_comm comm, const stretto_options* options, \
+                                            void* stream) {                                                 \
+    return run(comm, options, record, stream);                                                              \
+  }
+STRETTO_NAMED_COLLECTIVES(ON_STREAM)
 
 stretto_status stretto_cuda_query(stretto_comm comm, int* done) {
   if (!done) return to_c(fail(Status::invalid_argument, "done is NULL"));

@@ -1,5 +1,6 @@
 #include <new>
 
+#include "api/named.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
 #include "base/guarded.hpp"
@@ -65,100 +66,12 @@ stretto_status stretto_run_init(const stretto_call* call, stretto_comm comm, con
   return prepare(comm, options, request, record);
 }
 
-stretto_status stretto_allreduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                      stretto_op op, stretto_comm comm, const stretto_options* options,
-                                      stretto_request* request) {
-  return prepare(comm, options, request, record_of(STRETTO_ALLREDUCE, sendbuf, recvbuf, count, type, op));
-}
-
-stretto_status stretto_allreduce_multi_init(const void* const* contributions, int k, void* recvbuf, size_t count,
-                                            stretto_type type, stretto_op op, stretto_comm comm,
-                                            const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, multi(contributions, k, recvbuf, count, type, op));
-}
-
-stretto_status stretto_reduce_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
-                                   int root, stretto_comm comm, const stretto_options* options,
-                                   stretto_request* request) {
-  return prepare(comm, options, request, record_of(STRETTO_REDUCE, sendbuf, recvbuf, count, type, op, root));
-}
-
-stretto_status stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                                 stretto_op op, stretto_comm comm, const stretto_options* options,
-                                                 stretto_request* request) {
-  return prepare(comm, options, request, record_of(STRETTO_REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, count, type, op));
-}
-
-stretto_status stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, const size_t* counts, stretto_type type,
-                                           stretto_op op, stretto_comm comm, const stretto_options* options,
-                                           stretto_request* request) {
-  return prepare(comm, options, request,
-                 with_received(record_of(STRETTO_REDUCE_SCATTER, sendbuf, recvbuf, 0, type, op), counts, nullptr));
-}
-
-stretto_status stretto_scan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
-                                 stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, record_of(STRETTO_SCAN, sendbuf, recvbuf, count, type, op));
-}
-
-stretto_status stretto_exscan_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, stretto_op op,
-                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, record_of(STRETTO_EXSCAN, sendbuf, recvbuf, count, type, op));
-}
-
-stretto_status stretto_allgather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                      stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(STRETTO_ALLGATHER, sendbuf, recvbuf, count, type));
-}
-
-stretto_status stretto_allgatherv_init(const void* sendbuf, void* recvbuf, const size_t* counts, const size_t* displs,
-                                       stretto_type type, stretto_comm comm, const stretto_options* options,
-                                       stretto_request* request) {
-  return prepare(comm, options, request,
-                 with_received(moving(STRETTO_ALLGATHERV, sendbuf, recvbuf, 0, type), counts, displs));
-}
-
-stretto_status stretto_bcast_init(void* buffer, size_t count, stretto_type type, int root, stretto_comm comm,
-                                  const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(STRETTO_BCAST, nullptr, buffer, count, type, root));
-}
-
-stretto_status stretto_scatter_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
-                                    stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(STRETTO_SCATTER, sendbuf, recvbuf, count, type, root));
-}
-
-stretto_status stretto_scatterv_init(const void* sendbuf, const size_t* counts, const size_t* displs, void* recvbuf,
-                                     size_t recvcount, stretto_type type, int root, stretto_comm comm,
-                                     const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request,
-                 with_sent(moving(STRETTO_SCATTERV, sendbuf, recvbuf, recvcount, type, root), counts, displs));
-}
-
-stretto_status stretto_gather_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type, int root,
-                                   stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(STRETTO_GATHER, sendbuf, recvbuf, count, type, root));
-}
-
-stretto_status stretto_gatherv_init(const void* sendbuf, size_t sendcount, void* recvbuf, const size_t* counts,
-                                    const size_t* displs, stretto_type type, int root, stretto_comm comm,
-                                    const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request,
-                 with_received(moving(STRETTO_GATHERV, sendbuf, recvbuf, sendcount, type, root), counts, displs));
-}
-
-stretto_status stretto_alltoall_init(const void* sendbuf, void* recvbuf, size_t count, stretto_type type,
-                                     stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request, moving(STRETTO_ALLTOALL, sendbuf, recvbuf, count, type));
-}
-
-stretto_status stretto_alltoallv_init(const void* sendbuf, const size_t* sendcounts, const size_t* sdispls,
-                                      void* recvbuf, const size_t* recvcounts, const size_t* rdispls, stretto_type type,
-                                      stretto_comm comm, const stretto_options* options, stretto_request* request) {
-  return prepare(comm, options, request,
-                 with_received(with_sent(moving(STRETTO_ALLTOALLV, sendbuf, recvbuf, 0, type), sendcounts, sdispls),
-                               recvcounts, rdispls));
-}
+#define PERSISTENT(name, record, ...)                                                                  \
+  stretto_status stretto_##name##_init(__VA_ARGS__, stretto_comm comm, const stretto_options* options, \
+                                       stretto_request* request) {                                     \
+    return prepare(comm, options, request, record);                                                    \
+  }
+STRETTO_NAMED_COLLECTIVES(PERSISTENT)
 
 stretto_status stretto_barrier_init(stretto_comm comm, const stretto_options* options, stretto_request* request) {
   return prepare(comm, options, request, barrier());

@@ -58,62 +58,38 @@ stretto_status by_record(const Form& f, const Arrangement& a, const Buffers& b, 
   return s == STRETTO_OK ? stretto_start(*request.at) : s;
 }
 
+// Each collective by its own function, with the arguments in the order of stretto.h.
 stretto_status by_name(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o,
                        stretto_comm comm, Request request) {
-  const auto own = static_cast<std::size_t>(stretto_comm_rank(comm));
+  const std::size_t own = a.counts[static_cast<std::size_t>(stretto_comm_rank(comm))];
   const bool root = stretto_comm_rank(comm) == f.root;
   const std::size_t *counts = or_null(a.counts), *sdispls = or_null(a.send_displs), *rdispls = or_null(a.recv_displs);
+  const std::size_t *at_root = root ? counts : nullptr, *sent_at = root ? sdispls : nullptr,
+                    *received_at = root ? rdispls : nullptr;
+  const auto inputs = b.several.data();
+  const int k = static_cast<int>(b.several.size());
+#define CALL(name, ...) \
+  one_of(request, stretto_##name, stretto_i##name, stretto_##name##_init, __VA_ARGS__ __VA_OPT__(, ) comm, o)
   switch (f.collective) {
-    case STRETTO_ALLREDUCE:
-      return one_of(request, stretto_allreduce, stretto_iallreduce, stretto_allreduce_init, b.send, b.recv, f.count,
-                    f.type, f.op, comm, o);
-    case STRETTO_ALLREDUCE_MULTI:
-      return one_of(request, stretto_allreduce_multi, stretto_iallreduce_multi, stretto_allreduce_multi_init,
-                    b.several.data(), static_cast<int>(b.several.size()), b.recv, f.count, f.type, f.op, comm, o);
-    case STRETTO_REDUCE:
-      return one_of(request, stretto_reduce, stretto_ireduce, stretto_reduce_init, b.send, b.recv, f.count, f.type,
-                    f.op, f.root, comm, o);
-    case STRETTO_REDUCE_SCATTER_BLOCK:
-      return one_of(request, stretto_reduce_scatter_block, stretto_ireduce_scatter_block,
-                    stretto_reduce_scatter_block_init, b.send, b.recv, f.count, f.type, f.op, comm, o);
-    case STRETTO_REDUCE_SCATTER:
-      return one_of(request, stretto_reduce_scatter, stretto_ireduce_scatter, stretto_reduce_scatter_init, b.send,
-                    b.recv, counts, f.type, f.op, comm, o);
-    case STRETTO_ALLGATHER:
-      return one_of(request, stretto_allgather, stretto_iallgather, stretto_allgather_init, b.send, b.recv, f.count,
-                    f.type, comm, o);
-    case STRETTO_ALLGATHERV:
-      return one_of(request, stretto_allgatherv, stretto_iallgatherv, stretto_allgatherv_init, b.send, b.recv, counts,
-                    rdispls, f.type, comm, o);
-    case STRETTO_BCAST:
-      return one_of(request, stretto_bcast, stretto_ibcast, stretto_bcast_init, b.recv, f.count, f.type, f.root, comm,
-                    o);
-    case STRETTO_SCATTER:
-      return one_of(request, stretto_scatter, stretto_iscatter, stretto_scatter_init, b.send, b.recv, f.count, f.type,
-                    f.root, comm, o);
-    case STRETTO_SCATTERV:
-      return one_of(request, stretto_scatterv, stretto_iscatterv, stretto_scatterv_init, b.send,
-                    root ? counts : nullptr, root ? sdispls : nullptr, b.recv, a.counts[own], f.type, f.root, comm, o);
-    case STRETTO_GATHER:
-      return one_of(request, stretto_gather, stretto_igather, stretto_gather_init, b.send, b.recv, f.count, f.type,
-                    f.root, comm, o);
-    case STRETTO_GATHERV:
-      return one_of(request, stretto_gatherv, stretto_igatherv, stretto_gatherv_init, b.send, a.counts[own], b.recv,
-                    root ? counts : nullptr, root ? rdispls : nullptr, f.type, f.root, comm, o);
-    case STRETTO_ALLTOALL:
-      return one_of(request, stretto_alltoall, stretto_ialltoall, stretto_alltoall_init, b.send, b.recv, f.count,
-                    f.type, comm, o);
-    case STRETTO_ALLTOALLV:
-      return one_of(request, stretto_alltoallv, stretto_ialltoallv, stretto_alltoallv_init, b.send, counts, sdispls,
-                    b.recv, counts, rdispls, f.type, comm, o);
-    case STRETTO_SCAN:
-      return one_of(request, stretto_scan, stretto_iscan, stretto_scan_init, b.send, b.recv, f.count, f.type, f.op,
-                    comm, o);
-    case STRETTO_EXSCAN:
-      return one_of(request, stretto_exscan, stretto_iexscan, stretto_exscan_init, b.send, b.recv, f.count, f.type,
-                    f.op, comm, o);
-    case STRETTO_BARRIER: return one_of(request, stretto_barrier, stretto_ibarrier, stretto_barrier_init, comm, o);
+    case STRETTO_ALLREDUCE: return CALL(allreduce, b.send, b.recv, f.count, f.type, f.op);
+    case STRETTO_ALLREDUCE_MULTI: return CALL(allreduce_multi, inputs, k, b.recv, f.count, f.type, f.op);
+    case STRETTO_REDUCE: return CALL(reduce, b.send, b.recv, f.count, f.type, f.op, f.root);
+    case STRETTO_REDUCE_SCATTER_BLOCK: return CALL(reduce_scatter_block, b.send, b.recv, f.count, f.type, f.op);
+    case STRETTO_REDUCE_SCATTER: return CALL(reduce_scatter, b.send, b.recv, counts, f.type, f.op);
+    case STRETTO_SCAN: return CALL(scan, b.send, b.recv, f.count, f.type, f.op);
+    case STRETTO_EXSCAN: return CALL(exscan, b.send, b.recv, f.count, f.type, f.op);
+    case STRETTO_ALLGATHER: return CALL(allgather, b.send, b.recv, f.count, f.type);
+    case STRETTO_ALLGATHERV: return CALL(allgatherv, b.send, b.recv, counts, rdispls, f.type);
+    case STRETTO_BCAST: return CALL(bcast, b.recv, f.count, f.type, f.root);
+    case STRETTO_SCATTER: return CALL(scatter, b.send, b.recv, f.count, f.type, f.root);
+    case STRETTO_SCATTERV: return CALL(scatterv, b.send, at_root, sent_at, b.recv, own, f.type, f.root);
+    case STRETTO_GATHER: return CALL(gather, b.send, b.recv, f.count, f.type, f.root);
+    case STRETTO_GATHERV: return CALL(gatherv, b.send, own, b.recv, at_root, received_at, f.type, f.root);
+    case STRETTO_ALLTOALL: return CALL(alltoall, b.send, b.recv, f.count, f.type);
+    case STRETTO_ALLTOALLV: return CALL(alltoallv, b.send, counts, sdispls, b.recv, counts, rdispls, f.type);
+    case STRETTO_BARRIER: return CALL(barrier);
   }
+#undef CALL
   return STRETTO_INTERNAL;
 }
 
