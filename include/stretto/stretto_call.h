@@ -64,6 +64,12 @@ typedef struct stretto_call {
  *  - STRETTO_UNSUPPORTED, on this rank alone: a larger record sets fields that this library does not know. */
 STRETTO_API stretto_status stretto_run(const stretto_call* call, stretto_comm comm, const stretto_options* options);
 
+/* Elements from the start of sendbuf and of recvbuf to the last one that the call accesses on this rank, for callers
+ * that know the lengths of their buffers. 0 for STRETTO_IN_PLACE and for a buffer that this rank does not have; each
+ * array of `contributions` has `count`. Sends nothing, reads no buffer.
+ *  - STRETTO_INVALID_ARGUMENT: as stretto_run(), and for an array of counts that is NULL. */
+STRETTO_API stretto_status stretto_call_extent(const stretto_call* call, stretto_comm comm, size_t* send, size_t* recv);
+
 /* The nonblocking form: see stretto_nonblocking.h. `call` and its arrays are borrowed until the return, buffers until
  * the request is complete. */
 STRETTO_API stretto_status stretto_irun(const stretto_call* call, stretto_comm comm, const stretto_options* options,

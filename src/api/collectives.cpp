@@ -2,7 +2,9 @@
 #include "api/named.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
+#include "base/guarded.hpp"
 #include "call/enums.hpp"
+#include "call/inputs.hpp"
 
 using namespace stretto;
 using namespace stretto::api;
@@ -34,6 +36,20 @@ stretto_status stretto_run(const stretto_call* call, stretto_comm comm, const st
   stretto_call record = STRETTO_CALL_INIT;
   if (const Status s = read_record(call, &record); s != Status::ok) return to_c(s);
   return run(comm, options, record);
+}
+
+stretto_status stretto_call_extent(const stretto_call* call, stretto_comm comm, size_t* send, size_t* recv) {
+  if (!send || !recv) return to_c(fail(Status::invalid_argument, "{} is NULL", send ? "recv" : "send"));
+  *send = *recv = 0;
+  stretto_call record = STRETTO_CALL_INIT;
+  if (const Status s = read_record(call, &record); s != Status::ok) return to_c(s);
+  if (const Status s = usable(comm); s != Status::ok) return to_c(s);
+  return to_c(guarded("for the arguments", [&] {
+    Call c;
+    const Status s = interpret(record, comm->rank, comm->size, &c);
+    if (s == Status::ok) find_ends(c, comm->rank, comm->size, send, recv);
+    return s;
+  }));
 }
 
 #define BLOCKING(name, record, ...)                                                               \

@@ -18,6 +18,9 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
+// Ends of what this rank accesses of the program's buffers, with gaps between blocks, in elements. 0: nothing.
+void find_ends(const Call& call, int rank, int ranks, std::size_t* send, std::size_t* recv) noexcept;
+
 // The i-th contiguous piece of this rank's input.
 struct Piece {
   const void* first = nullptr;

@@ -48,7 +48,7 @@ class Addressed {
     call_.count = count;
     call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
     call_.recv = View::at(reinterpret_cast<void*>(recv), receives * size_);
-    call_.check_buffers(comm_->rank(), comm_->size());
+    call_.check_buffers(comm_->get());
     go();
   }
 

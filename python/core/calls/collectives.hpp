@@ -18,7 +18,6 @@ struct Blocks {
 
   const std::size_t* sizes() const noexcept { return counts.empty() ? nullptr : counts.data(); }
   const std::size_t* places() const noexcept { return displacements.empty() ? nullptr : displacements.data(); }
-  std::size_t extent() const noexcept;
 };
 
 struct Call {
@@ -36,7 +35,7 @@ struct Call {
 
   // Throws if a buffer is shorter than the C function's accesses, if read and written memory overlap, or if the number
   // of blocks differs from the number of ranks.
-  void check_buffers(int rank, int size) const;
+  void check_buffers(stretto_comm comm) const;
 
   // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's
   // stream, and one that is started waits for what is on that stream now.

@@ -35,8 +35,7 @@ struct Buffers {
 
 const std::size_t* or_null(const std::vector<std::size_t>& v) { return v.empty() ? nullptr : v.data(); }
 
-stretto_status by_record(const Form& f, const Arrangement& a, const Buffers& b, const stretto_options* o,
-                         stretto_comm comm, Request request) {
+stretto_call record_of(const Form& f, const Arrangement& a, const Buffers& b, stretto_comm comm) {
   stretto_call c = STRETTO_CALL_INIT;
   c.collective = f.collective;
   c.type = f.type;
@@ -52,6 +51,20 @@ stretto_status by_record(const Form& f, const Arrangement& a, const Buffers& b, 
   c.rdispls = or_null(a.recv_displs);
   c.contributions = b.several.data();
   c.k = static_cast<int>(b.several.size());
+  return c;
+}
+
+// Gaps may follow the last block, and the first rank of exscan has an unused buffer.
+std::string judge_extent(const Form& f, const Arrangement& a, const stretto_call& c, stretto_comm comm) {
+  std::size_t send = 0, recv = 0;
+  if (stretto_call_extent(&c, comm, &send, &recv) != STRETTO_OK) return stretto_message();
+  const std::size_t there = a.send_in_place ? 0 : a.send.size(), room = a.recv_in_place ? 0 : a.recv.size();
+  const bool full = f.gap == 0 && f.collective != STRETTO_EXSCAN;
+  if (send <= there && recv <= room && (!full || (send == there && recv == room))) return {};
+  return fmt::format("the call's extent is {} and {} in buffers of {} and {}", send, recv, there, room);
+}
+
+stretto_status by_record(const stretto_call& c, const stretto_options* o, stretto_comm comm, Request request) {
   if (request.at == nullptr) return stretto_run(&c, comm, o);
   if (!request.prepared) return stretto_irun(&c, comm, o, request.at);
   const stretto_status s = stretto_run_init(&c, comm, o, request.at);
@@ -172,13 +185,16 @@ std::string run_typed(const Form& f, stretto_comm comm) {
   if (a.send_in_place) b.send = STRETTO_IN_PLACE;
   if (a.recv_in_place) b.recv = STRETTO_IN_PLACE;
 
+  const stretto_call call = record_of(f, a, b, comm);
+  if (std::string wrong = judge_extent(f, a, call, comm); !wrong.empty()) return wrong;
+
   stretto_report report = STRETTO_REPORT_INIT;
   stretto_options o = f.options;
   o.schedule = f.schedule.empty() ? nullptr : f.schedule.c_str();
   o.report = &report;
   stretto_request request = nullptr;
   const Request as{f.started ? &request : nullptr, f.prepared};
-  stretto_status status = f.recorded ? by_record(f, a, b, &o, comm, as) : by_name(f, a, b, &o, comm, as);
+  stretto_status status = f.recorded ? by_record(call, &o, comm, as) : by_name(f, a, b, &o, comm, as);
   if (status == STRETTO_OK && f.started) status = finish(f, &request);
   if (status != STRETTO_OK) return fmt::format("{}: {}", stretto_status_name(status), stretto_message());
   if (send != typed<T>(a.send)) return "the send buffer was written to";

@@ -80,6 +80,31 @@ TEST(Options, RecordsOfOtherVersionsRunUnlessTheySetUnknownFields) {
   });
 }
 
+TEST(CallRecord, ExtentEndsWithTheLastElementOfABlock) {
+  on_ranks(2, [](stretto_comm comm, int rank, int) {
+    const std::size_t counts[] = {2, 0}, displs[] = {5, 9};
+    std::size_t send = 7, recv = 7;
+    stretto_call c = STRETTO_CALL_INIT;
+    c.collective = STRETTO_SCATTERV;
+    c.count = counts[rank];
+    c.sendcounts = counts;
+    c.sdispls = displs;
+    ASSERT_STRETTO_OK(stretto_call_extent(&c, comm, &send, &recv));
+    EXPECT_EQ(send, rank == 0 ? 7u : 0u);
+    EXPECT_EQ(recv, counts[rank]);
+    c.collective = STRETTO_ALLGATHERV;
+    EXPECT_EQ(stretto_call_extent(&c, comm, &send, &recv), STRETTO_INVALID_ARGUMENT);
+    EXPECT_STREQ(stretto_message(), "counts is NULL");
+    c.recvcounts = counts;
+    c.rdispls = displs;
+    c.sendbuf = STRETTO_IN_PLACE;
+    ASSERT_STRETTO_OK(stretto_call_extent(&c, comm, &send, &recv));
+    EXPECT_EQ(send, 0u);
+    EXPECT_EQ(recv, 7u);
+    EXPECT_EQ(stretto_call_extent(&c, comm, nullptr, &recv), STRETTO_INVALID_ARGUMENT);
+  });
+}
+
 // Found alike on every rank, before anything moves: the next call is as ever.
 TEST(Options, EveryRankRefusesTooManySegmentsAndTheNextCallSucceeds) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
