@@ -1,4 +1,3 @@
-#include "api/device/placement.hpp"
 #include "api/named.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
@@ -20,9 +19,8 @@ namespace {
     const void* const send = send_of(record, comm->rank);
     void* const recv = recv_of(record, comm->rank);
     Status s = Status::ok;
-    if (!(comm->prepared.asks_for_devices() && on_device(send, recv)) &&
-        comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count, send, recv, options, &s,
-                             &compared))
+    if (!comm->on_device(send, recv) && comm->prepared.again(*comm, is.collective, is.type, is.op, is.root, is.count,
+                                                             send, recv, options, &s, &compared))
       return to_c(s);
   }
   return to_c(run_anew(comm, options, record, nullptr, compared));

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,6 +37,7 @@ class Operation;
 // For a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
+// For CommunicationCores.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -44,8 +46,6 @@ class Drive final : public Driven {
   bool idle() const noexcept override;
 
  private:
-  bool drive(bool spare) noexcept;
-
   stretto_comm_s& comm_;
 };
 
@@ -59,6 +59,9 @@ class OtherCommunicators final : public Driven {
   const stretto_comm_s& comm_;
 };
 
+// A fast query before all checks: either buffer is in the memory of a device.
+bool on_device(const void* send, const void* recv) noexcept;
+
 // `devices`: for messages between devices; over a transport it is made when they take it.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
@@ -66,40 +69,75 @@ struct Carriers {
 
 }  // namespace stretto::api
 
+// Its parts are public: made with it, or with the first call that has a device. Its calls in flight are its own.
 struct stretto_comm_s {
   // On failure leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
                  std::string no_node);
-
   ~stretto_comm_s();
+
+  // Operations that are not complete, in the order of their calls. The guard is held, also to change them.
+  const std::vector<stretto::api::Operation*>& live() const noexcept { return live_; }
+  void enlist(stretto::api::Operation* o);
+  void retire(stretto::api::Operation* o) noexcept;
 
   // Advances every operation in flight; of split schedules, these lanes. `may_block`: only for the caller's own thread.
   // `own`: a blocking call's operation, which blocks in its own thread alone.
   void progress(stretto::engine::Lanes lanes = {}, bool may_block = true,
                 const stretto::api::Operation* own = nullptr) noexcept;
-
+  stretto::engine::Lanes lanes() const noexcept { return lanes_; }  // of the thread in progress()
   std::uint64_t moves() const noexcept { return data.moves() + agreement.moves(); }
+
+  // Held in all calls but those that run at once, which happen only while nothing is in flight.
+  stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving_); }
+  stretto::api::Guard try_guard() noexcept { return stretto::api::Guard(driving_, std::try_to_lock); }
 
   // By one thread at a time: any thread, or callers of the MPI alone.
   void let_others_drive(bool any_thread = true);
-
-  // Held in all calls but those that run at once, which happen only while nothing is in flight.
-  stretto::api::Guard guard() noexcept { return stretto::api::Guard(driving); }
-
-  void count_live() noexcept { in_flight.store(!live.empty(), std::memory_order_release); }
+  bool is_driven() const noexcept { return is_driven_; }
+  // True if something moved. `spare`: an idle core's.
+  bool drive(bool spare) noexcept;
+  void drive_others() noexcept { others_.drive(); }
+  // A call that starts a collective does its lead steps (Operation::lead).
+  void set_caller_leads(bool leads) noexcept { caller_leads_ = leads; }
 
   // Further collectives give Status::timeout: messages of an abandoned one may still be under way. Other ranks end
   // their waits with `status`, from these runs of `data` and `agreement` on at the latest. Leaves `why` as this
   // thread's message.
   void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next,
                std::uint64_t agreement_number = stretto::engine::Engine::next) noexcept;
+  bool is_broken() const noexcept { return broken_; }
+  // Once it is broken: timeout, with `before` and the reason as the message.
+  stretto::Status refusal(const char* before = "") const noexcept;
 
-  bool is_free() const noexcept {
-    return idle() && stretto::is_of_generation(serves_in.load(std::memory_order_relaxed));
+  bool is_free() const noexcept { return idle() && is_in_use(); }
+  bool idle() const noexcept { return !in_flight_.load(std::memory_order_acquire); }
+  bool inherited() const noexcept { return !stretto::is_of_generation(born_); }
+
+  // Calls without an agreement. Returns the number before this one.
+  std::uint64_t unchecked() const noexcept { return unchecked_; }
+  std::uint64_t count_unchecked() noexcept { return unchecked_++; }
+
+  int requests() const noexcept { return requests_; }
+  void add_request() noexcept { ++requests_; }
+  void drop_request() noexcept { --requests_; }  // from here on another thread may free the communicator
+
+  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly. Equal on every
+  // rank.
+  void let_starts_run_exactly() noexcept { starts_or_exact_ = true; }
+  bool starts_or_exact() const noexcept { return starts_or_exact_; }
+
+  // For the profiling library.
+  int hosts() noexcept { return selector.choices().hosts(); }
+  // In a host's memory, with raw values; also if the communicator is broken, of which other ranks may not know yet.
+  bool moves_in_memory(const stretto::call::Call& call) const noexcept;
+  // Names ranks whose processes have ended. Empty: unknown.
+  std::function<std::string()> ended() const;
+  // What decides a program's calls has changed.
+  void forget_prepared() noexcept;
+  bool on_device(const void* send, const void* recv) const noexcept {
+    return prepared.asks_for_devices() && stretto::api::on_device(send, recv);
   }
-  bool idle() const noexcept { return !in_flight.load(std::memory_order_acquire); }
-
-  bool inherited() const noexcept { return !stretto::is_of_generation(born); }
 
   std::unique_ptr<stretto::backend::Transport> transport;  // null: of threads; freed last
   stretto::api::Carriers carriers;
@@ -110,28 +148,29 @@ struct stretto_comm_s {
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;
-  // One cache line: the data that a prepared call reads.
+  // One cache line, up to `unchecked_`: the data that a prepared call reads.
   alignas(64) stretto::api::PreparedCalls prepared;
-  std::vector<stretto::api::Operation*> live;  // not complete, in the order of their calls
-  std::atomic<bool> in_flight{false};
-  std::atomic<unsigned> serves_in{stretto::fork_generation()};  // `born` until it is broken, then none
-  std::uint64_t unchecked = 0;
-  int rank = 0;
+  const int rank, size;
 
-  const unsigned born = serves_in.load(std::memory_order_relaxed);
-  int size = 1;
-  bool broken = false;
-  std::atomic<int> requests{0};
-  std::array<char, 512> broken_by{};  // reason, in memory of its own: memory may be missing
-  bool is_driven = false;
-  stretto::engine::Lanes lanes;  // of the thread in progress()
-  bool caller_leads = false;     // a call that starts a collective does its lead steps (Operation::lead)
-  // Started calls whose bound, schedule or payload is refused, or differs between ranks, run exactly. Equal on every
-  // rank.
-  bool starts_or_exact = false;
-  stretto::Exclusive driving;
-  stretto::api::Drive drive{*this};
-  stretto::api::OtherCommunicators others{*this};
+ private:
+  bool is_in_use() const noexcept { return stretto::is_of_generation(serves_in_.load(std::memory_order_relaxed)); }
+
+  std::vector<stretto::api::Operation*> live_;
+  std::atomic<bool> in_flight_{false};
+  std::atomic<unsigned> serves_in_{stretto::fork_generation()};  // `born_` until it is broken, then none
+  std::uint64_t unchecked_ = 0;
+
+  const unsigned born_ = serves_in_.load(std::memory_order_relaxed);
+  std::atomic<int> requests_{0};
+  bool broken_ = false;
+  bool is_driven_ = false;
+  bool caller_leads_ = false;
+  stretto::engine::Lanes lanes_;
+  bool starts_or_exact_ = false;
+  std::array<char, 512> broken_by_{};  // reason, in memory of its own: memory may be missing
+  stretto::Exclusive driving_;
+  stretto::api::Drive drive_{*this};
+  stretto::api::OtherCommunicators others_{*this};
 };
 
 namespace stretto::api {
@@ -140,7 +179,7 @@ Status usable(const stretto_comm_s* comm) noexcept;
 
 inline Status PreparedCalls::Line::run(stretto_comm_s& comm, const void* send, void* recv,
                                        double timeout) const noexcept {
-  ++comm.unchecked;
+  comm.count_unchecked();
   const Status s = call->run(send, recv, timeout);
   if (s != Status::ok) comm.give_up(s, message());
   return s;

@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include "api/profiling.hpp"
 #include "base/float_environment.hpp"
 #include "call/enums.hpp"
 #include "codec/codec.hpp"

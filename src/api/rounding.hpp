@@ -24,9 +24,4 @@ double rounding_of(const Result& result, double additions) noexcept;
 // Raw values of unknown magnitude: 0 if the result's rounding is that of the only addition; else infinite.
 double unseen_additions(const call::Shape& shape, std::uint64_t contributions) noexcept;
 
-// Replaces this rank's sent F32 or F64 values by those that the receivers decoded. STRETTO_OUT_OF_MEMORY: some may be
-// replaced.
-Status round_as_received(stretto_type type, std::size_t count, stretto_bound bound, const stretto_report& report,
-                         void* values) noexcept;
-
 }  // namespace stretto::api

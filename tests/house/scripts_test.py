@@ -39,6 +39,10 @@ class Floors(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn('src/codec/a.hpp:2: codec includes "engine/run.hpp"', text)
 
+    def test_the_profiling_library_sees_one_header_of_the_api(self):
+        self.assertEqual(self.check("mpi/calls/a.cpp", '#include "api/profiling.hpp"\n')[0], 0)
+        self.assertEqual(self.check("mpi/calls/a.cpp", '#include "api/communicator.hpp"\n')[0], 1)
+
     def test_the_ground_floor_may_not_include_mpi(self):
         self.assertEqual(self.check("schedule/a.cpp", "#include <mpi.h>\n")[0], 1)
         self.assertEqual(self.check("carrier/a.cpp", "#include <mpi.h>\n")[0], 0)

@@ -185,9 +185,9 @@ stretto_status stretto_comm_create_threads(stretto_thread_group group, int rank,
 stretto_status stretto_comm_free(stretto_comm comm) {
   if (!comm) return STRETTO_OK;
   if (const Status s = api::usable(comm); s != Status::ok) return to_c(s);
-  if (comm->requests > 0)
-    return to_c(fail(Status::invalid_argument, "{} requests of the communicator are there: free them first",
-                     comm->requests.load()));
+  if (comm->requests() > 0)
+    return to_c(
+        fail(Status::invalid_argument, "{} requests of the communicator are there: free them first", comm->requests()));
   delete comm;
   return STRETTO_OK;
 }

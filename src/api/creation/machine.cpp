@@ -19,6 +19,7 @@
 #include <fmt/core.h>
 
 #include "api/creation/choosers.hpp"
+#include "api/creation/create.hpp"
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "base/guarded.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -19,8 +18,5 @@ namespace stretto::api {
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* all,
                     bool* several_hosts) noexcept;
-
-// This rank's host, as find_machine() tells hosts apart; equal in every process.
-std::uint64_t host_hash() noexcept;
 
 }  // namespace stretto::api

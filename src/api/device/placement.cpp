@@ -1,5 +1,6 @@
 #include "api/device/placement.hpp"
 
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "call/inputs.hpp"
 #include "device/loader.hpp"

@@ -11,12 +11,6 @@ namespace stretto::api {
 // counts as the host's. invalid_argument: not all in one place, or not on the device of the call's stream.
 Status place(stretto_comm_s& comm, Call* call) noexcept;
 
-// A fast query before all checks: either buffer is in the memory of a device.
-bool on_device(const void* send, const void* recv) noexcept;
-
-// place() would accept these buffers' memories. Null: this rank has none.
-bool are_together(stretto_comm_s& comm, const void* send, const void* recv) noexcept;
-
 // Once the ranks agree. If all have their buffers on devices, messages may cross between these, and a native collective
 // is the devices'. Refusals are equal on all ranks.
 Status link(stretto_comm_s& comm, const Signature& merged, Call* call);

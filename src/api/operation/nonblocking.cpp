@@ -29,7 +29,7 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   select::Decision decision;
   const Status own = form(*comm, options, record, &call, &decision);
   r->operation.emplace(*comm).start(std::move(call), std::move(decision), own);
-  ++comm->requests;
+  comm->add_request();
   *request = r;
   CommunicationCores::mine().wake();
   r->operation->lead(guard);

@@ -20,12 +20,12 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   call_ = std::move(call);
   decision_ = std::move(decision);
   if (compared && agrees_by_messages(comm_)) exchanges_.owed = exchanges_.number = comm_.agreement.latest();
-  if (comm_.broken) {
-    finish(fail(Status::timeout, "the communicator is unusable: {}", comm_.broken_by.data()));
+  if (const Status s = comm_.refusal(); s != Status::ok) {
+    finish(s);
     return;
   }
   const bool exchanges = decision_.needs.any();
-  exchanges_.unchecked = exchanges ? comm_.unchecked : comm_.unchecked++;
+  exchanges_.unchecked = exchanges ? comm_.unchecked() : comm_.count_unchecked();
   // Memory is missing: the others go on, and only this informs them.
   const bool lost = !decision_.known || (!exchanges && own == Status::out_of_memory);
   if (lost && comm_.size > 1) {
@@ -40,22 +40,19 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
     own = Status::ok;
   }
   if (call_.device != nullptr && decision_.needs.range && own == Status::ok) own = find_values(comm_, &call_);
-  const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven) && CommunicationCores::mine().on();
+  const bool meets = meets_in_memory(), driven = (meets || comm_.is_driven()) && CommunicationCores::mine().on();
   // Drivers read a started call's values.
   const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
   if (!later) exchanges_.sign(comm_, call_, decision_.needs, own);
   if (own != Status::ok) keep_message();
-  const Status listed = guarded("to start a collective", [&] {
-    comm_.live.push_back(this);
-    comm_.count_live();
-  });
+  const Status listed = guarded("to start a collective", [&] { comm_.enlist(this); });
   if (listed != Status::ok) {
     lose(listed);
     return;
   }
   // Ranks may have different splits: the steps are equal, only their cores differ.
   if (const CommunicationCores& cores = CommunicationCores::mine();
-      call_.nonblocking && decision_.made && (moves_in_memory() ? cores.of_host() > 0 : comm_.is_driven && cores.on()))
+      call_.nonblocking && decision_.made && (moves_in_memory() ? cores.of_host() > 0 : comm_.is_driven() && cores.on()))
     decision_.choice.split = comm_.selector.split(call_, decision_.choice, cores.of_host());
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
   if (meets) {
@@ -178,8 +175,8 @@ void Operation::leave_agreeing(Status s) noexcept {
 
 // Failures here are equal on every rank, but for missing memory.
 void Operation::leave_agreed() {
-  if (comm_.broken) {
-    finish(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
+  if (const Status s = comm_.refusal("not started; "); s != Status::ok) {
+    finish(s);
     return;
   }
   if (counts_at_root(call_.collective) && exchanges_.all_counts.empty()) {
@@ -234,7 +231,7 @@ void Operation::leave_counting(Status s) {
 bool Operation::goes_exact(Status refusal) noexcept {
   const bool refused =
       refusal == Status::invalid_bound || refusal == Status::unsupported || refusal == Status::incompatible;
-  if (!refused || exact_ || !call_.nonblocking || !comm_.starts_or_exact) return false;
+  if (!refused || exact_ || !call_.nonblocking || !comm_.starts_or_exact()) return false;
   exact_ = true;
   call_.settings.schedule.clear();
   stretto_options& o = call_.settings.options;
@@ -261,7 +258,7 @@ backend::Backend& Operation::chosen() const noexcept { return comm_.backends.of(
 bool Operation::starts_in_turn() const noexcept { return chosen().starts(call_) && chosen().in_turn(); }
 
 bool Operation::is_its_turn() const noexcept {
-  for (const Operation* o : comm_.live) {
+  for (const Operation* o : comm_.live()) {
     if (o == this) break;
     if (o->state_ != State::running || !o->data_started() || !o->starts_in_turn()) return false;
   }
@@ -295,15 +292,15 @@ void Operation::leave_running(Status s, bool certain) noexcept {
 void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   bool ended = false;
   if (waits_in_line()) {
-    if (comm_.broken)
-      lose(fail(Status::timeout, "not started; the communicator is unusable: {}", comm_.broken_by.data()));
-    else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live.front() == this)
+    if (const Status s = comm_.refusal("not started; "); s != Status::ok)
+      lose(s);
+    else if (state_ == State::queued && starts_in_turn() ? is_its_turn() : may_block && comm_.live().front() == this)
       state_ == State::comparing ? leave_comparing() : leave_queued();
   } else if (exchanges_.request.active()) {
     const Status s = exchanges_.request.test(&ended, exchanges_.carried ? &ran_ : nullptr);
     if (ended) state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
   } else if (meeting_) {
-    meeting_->drive(comm_.lanes);
+    meeting_->drive(comm_.lanes());
     if (const Status s = meeting_->test(&ended, nullptr); ended) leave_meeting(s);
   } else if (pending_) {
     test_data();
@@ -337,7 +334,7 @@ bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);
   };
-  return *std::find_if(comm_.live.begin(), comm_.live.end(), before) == this;
+  return *std::find_if(comm_.live().begin(), comm_.live().end(), before) == this;
 }
 
 void Operation::test_data() noexcept {
@@ -398,8 +395,7 @@ void Operation::finish(Status s) noexcept {
             .agree_seconds = agree_seconds_,
             .seconds = seconds()});
   }
-  std::erase(comm_.live, this);
-  comm_.count_live();  // after the last, no other thread touches it
+  comm_.retire(this);
 }
 
 Status Operation::status() const noexcept {

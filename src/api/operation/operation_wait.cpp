@@ -19,7 +19,7 @@ void give_way(Guard& guard, Waiting& waiting) noexcept {
 // A peer may reach this collective only after a message of the program, or a collective on another communicator, has
 // moved on this rank.
 void let_others_progress(stretto_comm_s& comm) noexcept {
-  comm.others.drive();
+  comm.drive_others();
   if (comm.transport) comm.transport->progress();
 }
 
@@ -35,7 +35,7 @@ void Operation::lead(Guard& guard) noexcept {
     lead_in_memory(guard);
     return;
   }
-  comm_.caller_leads = true;
+  comm_.set_caller_leads(true);
   Clock::time_point since = Clock::now();
   Waiting waiting(true);
   while (Clock::now() - since < patience) {
@@ -49,7 +49,7 @@ void Operation::lead(Guard& guard) noexcept {
       give_way(guard, waiting);
     }
   }
-  comm_.caller_leads = false;
+  comm_.set_caller_leads(false);
   publish();
 }
 
@@ -70,7 +70,7 @@ void Operation::lead_in_memory(Guard& guard) noexcept {
 
 // Gives the core away in the engine's wait. False: there is other work, or no such wait.
 bool Operation::wait_alone() noexcept try {
-  if (comm_.live.size() != 1) return false;
+  if (comm_.live().size() != 1) return false;
   if (exchanges_.request.active()) {
     const Status s = exchanges_.request.wait(exchanges_.carried ? &ran_ : nullptr);
     state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
@@ -102,7 +102,7 @@ void Operation::late(const Operation* first, double waited, const char* why) noe
   lose(fail(Status::timeout,
             "{}{} waits for {} of {} elements, the first of {} that were started before it, which is not complete "
             "after {:.3g} s",
-            why, name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live.size() - 1,
+            why, name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live().size() - 1,
             waited));
 }
 
@@ -117,8 +117,8 @@ Status Operation::wait(Guard& guard) noexcept {
     if (wait_alone()) continue;
     comm_.progress({}, true, this);
     if (done()) break;
-    if (waits_in_line() && comm_.live.front() != first) {
-      first = comm_.live.front();
+    if (waits_in_line() && comm_.live().front() != first) {
+      first = comm_.live().front();
       since = Clock::now();
     }
     const double limit = timeout_of(call_.settings.options);

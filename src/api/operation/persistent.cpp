@@ -26,7 +26,7 @@ stretto_status prepare(stretto_comm comm, const stretto_options* options, strett
     return read(*comm, options, record, &*r->call);
   });
   if (r->own != Status::ok) copy_message(r->wrong);
-  ++comm->requests;
+  comm->add_request();
   *request = r;
   return STRETTO_OK;
 }

@@ -57,7 +57,7 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   needs.check = true;
   engine::Words words;
   words.what = schedule::name(c.shape.collective);
-  words.word = word_of(c.digest, needs, c.carried, comm.unchecked);
+  words.word = word_of(c.digest, needs, c.carried, comm.unchecked());
   if (c.carried) words.load = load_of(c.shape, send, recv);
   words.timeout = timeout_of(c.options.timeout);
   words.same = same;
@@ -76,7 +76,7 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   engine::Report ran;
   Status s = Status::ok;
   if (c.digest == 0)
-    ++comm.unchecked;
+    comm.count_unchecked();
   else
     s = node ? node->agree(c.digest, o.timeout, &same) : compare_by_messages(comm, c, send, recv, &same, &ran);
   const bool other_forms = node && s == Status::incompatible && !node->differed();

@@ -14,7 +14,7 @@ stretto_status stretto_test(stretto_request request, int* done) {
   stretto_comm_s& comm = request->comm;
   *done = request->settled();
   // The holder of the guard advances all operations, perhaps for as long as a blocking call waits.
-  if (api::Guard guard(comm.driving, std::defer_lock); !*done && guard.try_lock()) {
+  if (api::Guard guard; !*done && (guard = comm.try_guard())) {
     if (request->runs()) comm.progress();
     *done = !request->runs();
   }
@@ -41,7 +41,7 @@ stretto_status stretto_request_free(stretto_request* request) {
   stretto_comm_s& comm = (*request)->comm;
   delete *request;
   *request = nullptr;
-  --comm.requests;  // from here on another thread may free the communicator
+  comm.drop_request();
   return STRETTO_OK;
 }
 

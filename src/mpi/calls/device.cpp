@@ -2,8 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "api/communicator.hpp"
-#include "api/device/placement.hpp"
+#include "api/profiling.hpp"
 
 namespace stretto::mpi {
 namespace {
@@ -39,7 +38,7 @@ Memory memory_in_reach(const Communicator& c) noexcept {
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept {
   if (!driver()) return Memory::host;
   // One known buffer is enough: except at the root, the other may be any address.
-  if (c.comm->prepared.asks_for_devices() && api::on_device(call.sendbuf, call.recvbuf)) return Memory::device;
+  if (c.comm->on_device(call.sendbuf, call.recvbuf)) return Memory::device;
   return of_device(call.sendbuf) || of_device(call.recvbuf) ? Memory::other : Memory::host;
 }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "api/communicator.hpp"
+#include "api/profiling.hpp"
 #include "call/enums.hpp"
 #include "mpi/calls/decide.hpp"
 #include "mpi/calls/prepared.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "api/communicator.hpp"
+#include "api/profiling.hpp"
 #include "call/enums.hpp"
 #include "mpi/calls/buffers.hpp"
 #include "mpi/calls/types.hpp"

@@ -3,7 +3,7 @@
 // call.
 #pragma once
 
-#include "api/operation/prepared.hpp"
+#include "api/profiling.hpp"
 #include "mpi/calls/wrapped_call.hpp"
 
 namespace stretto::mpi {

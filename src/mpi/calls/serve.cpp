@@ -4,8 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/communicator.hpp"
-#include "api/rounding.hpp"
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "call/record.hpp"
 #include "mpi/calls/device.hpp"

@@ -11,9 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/communicator.hpp"
-#include "api/creation/create.hpp"
-#include "api/creation/machine.hpp"
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "modules/mpi/limit.hpp"
@@ -250,10 +248,11 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
   const stretto_status made = within ? create(comm, std::move(c->ready), &c->comm) : STRETTO_UNSUPPORTED;
   if (made == STRETTO_OK) {
     c->made_at = Clock::now();
-    c->comm->starts_or_exact = true;
-    count_making(c->made_at - begun, c->comm->selector.choices().hosts() > 1);
-    if (const auto& node = c->comm->backends.node)  // otherwise missing in the diagnosis
-      static_cast<void>(attempt([&] { c->watchdog.set_late(modules::abort_program(comm, node->ended())); }));
+    c->comm->let_starts_run_exactly();
+    count_making(c->made_at - begun, c->comm->hosts() > 1);
+    static_cast<void>(attempt([&] {  // otherwise missing in the diagnosis
+      if (auto ended = c->comm->ended()) c->watchdog.set_late(modules::abort_program(comm, std::move(ended)));
+    }));
     const carrier::Limited limited(&c->watchdog, "allreduce", limit);
     c->memory = last_of_ranks(memory_in_reach(*c), comm);
     return true;
@@ -299,10 +298,7 @@ std::string take_info(MPI_Comm comm, MPI_Info info) {
   const std::optional<std::optional<Bound>> given = bound_in(info, &complaint);
   Communicator* c = given ? find_communicator(comm) : nullptr;
   if (!c) return complaint;
-  if (c->comm) {
-    const api::Guard guard = c->comm->guard();
-    c->comm->prepared.forget();
-  }
+  if (c->comm) c->comm->forget_prepared();
   c->bound = *given;
   return {};
 }

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "api/communicator.hpp"
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "base/text/printable.hpp"
 #include "mpi/process/communicators.hpp"
@@ -40,7 +40,7 @@ bool is_news(Communicator* c, stretto_status s) noexcept {
   if (!c) return true;
   if (c->told_end) return false;
   const unsigned kind = 1u << s;
-  const bool known = c->told & kind, over = c->comm && c->comm->broken;
+  const bool known = c->told & kind, over = c->comm && c->comm->is_broken();
   c->told |= kind;
   c->told_end = over;
   return !known || over;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/comm_cores.hpp"
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "base/status.hpp"
 #include "mpi/process/tell.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "api/communicator.hpp"
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "base/waiting.hpp"
 #include "call/schedule_names.hpp"
@@ -181,12 +181,7 @@ bool names_tree(const WrappedCall& call, const Decision& d) {
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
   const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name || names_tree(call, d);
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
-  const stretto_comm_s& comm = *d.communicator->comm;
-  const auto& node = comm.backends.node;
-  if (!free || streams || !node) return false;
-  // Calls on a failed communicator fail, too: ranks that do not know yet start them.
-  const bool in_use = is_of_generation(comm.serves_in.load(std::memory_order_relaxed));
-  return in_use ? node->serves(asked(call, d)) : node->suits(asked(call, d));
+  return free && !streams && d.communicator->comm->moves_in_memory(asked(call, d));
 }
 
 int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
