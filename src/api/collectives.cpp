@@ -1,6 +1,5 @@
+#include "api/communicator.hpp"
 #include "api/named.hpp"
-#include "api/operation/form.hpp"
-#include "api/operation/operation.hpp"
 #include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"

@@ -1,9 +1,6 @@
 #include "api/operation/form.hpp"
 
-#include <string>
-
 #include "api/device/placement.hpp"
-#include "base/guarded.hpp"
 #include "call/check.hpp"
 #include "select/forced.hpp"
 
@@ -36,21 +33,6 @@ Status read(stretto_comm_s& comm, const stretto_options* options, const stretto_
   if (s == Status::ok) s = check_buffers(*call, comm.rank, comm.size);
   if (s == Status::ok && asks) s = place(comm, call);
   return s == Status::ok && forces && asks ? check() : s;
-}
-
-Status form(stretto_comm_s& comm, const stretto_options* options, const stretto_call& record, Call* call,
-            select::Decision* decision) noexcept {
-  bool done = false;
-  const Status formed = guarded("for the arguments", [&] {
-    const Status s = read(comm, options, record, call);
-    const std::string why = s == Status::ok ? "" : message();
-    // Also after a failure: this rank must take part in the others' exchanges.
-    *decision = comm.selector.decide(*call, comm.backends.serve(*call));
-    done = true;
-    return s == Status::ok ? s : fail(s, "{}", why);
-  });
-  if (!done) decision->known = false;
-  return formed;
 }
 
 }  // namespace stretto::api

@@ -27,7 +27,8 @@ stretto_status start(stretto_comm comm, const stretto_options* options, stretto_
   Call call;
   call.nonblocking = true;
   select::Decision decision;
-  const Status own = form(*comm, options, record, &call, &decision);
+  const Status own = form(
+      *comm, [&] { return read(*comm, options, record, &call); }, &call, &decision);
   r->operation.emplace(*comm).start(std::move(call), std::move(decision), own);
   comm->add_request();
   *request = r;

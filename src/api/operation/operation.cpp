@@ -44,7 +44,7 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   // Drivers read a started call's values.
   const bool later = call_.nonblocking && driven && !meets && exchanges && own == Status::ok && comm_.size > 1;
   if (!later) exchanges_.sign(comm_, call_, decision_.needs, own);
-  if (own != Status::ok) keep_message();
+  if (own != Status::ok) copy_message(message_);
   const Status listed = guarded("to start a collective", [&] { comm_.enlist(this); });
   if (listed != Status::ok) {
     lose(listed);
@@ -157,8 +157,9 @@ void Operation::leave_agreeing(Status s) noexcept {
     call_.largest = exchanges_.merged.largest;
     s = pairs_agree(exchanges_.merged, call_.send_counts, call_.counts, comm_.rank);
   }
-  if (is_out_of_step(exchanges_.merged)) {
-    end_out_of_step(s);
+  if (is_out_of_step(exchanges_.merged)) {  // data of two calls would meet: all runs and later agreements end
+    comm_.give_up(s, message(), 0, exchanges_.number + 1);
+    finish(s);
   } else if (s != Status::ok && is_alike_but_for_the_way(exchanges_.merged) && goes_exact(s)) {
     state_ = State::agreed;
   } else if (s != Status::ok) {
@@ -277,16 +278,9 @@ void Operation::leave_queued() noexcept {
 
 // `certain`: every rank knows that it failed, and nothing has moved.
 void Operation::leave_running(Status s, bool certain) noexcept {
-  if (s != Status::ok) {
-    // After an abandoned wait, or another backend's failure, the other ranks' state is uncertain.
-    const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
-    if (!certain && !ours) {
-      lose(s);
-      return;
-    }
-    keep_message();
-  }
-  finish(s);
+  // After an abandoned wait, or another backend's failure, the other ranks' state is uncertain.
+  const bool ours = decision_.choice.provider == Provider::schedules && s != Status::timeout && !comm_.data.broken();
+  s == Status::ok || certain || ours ? finish(s) : lose(s);
 }
 
 void Operation::advance(bool may_start_data, bool may_block) noexcept try {
@@ -320,7 +314,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   };
   if (state_ == State::agreed && may_start_data && (may_block || !links())) leave_agreed();
 } catch (...) {
-  lose(no_memory());
+  lose(running.fail_caught());
 }
 
 void Operation::start_signatures() noexcept {
@@ -353,32 +347,15 @@ void Operation::test_data() noexcept {
 }
 
 void Operation::lose(Status s) noexcept {
-  keep_message();
   comm_.give_up(s, message(), number_, exchanges_.owed);
   finish(s);
 }
 
-// Data of two calls would meet: all runs and later agreements end.
-void Operation::end_out_of_step(Status s) noexcept {
-  keep_message();
-  comm_.give_up(s, message(), 0, exchanges_.number + 1);
-  finish(s);
-}
-
-Status Operation::no_memory() noexcept {
-  return fail(Status::out_of_memory, std::string_view("no memory to run a collective"));
-}
-
-void Operation::keep_message() noexcept { copy_message(message_); }
-
 void Operation::finish(Status s) noexcept {
   status_ = s;
   state_ = State::done;
-  if (s != Status::ok) {
-    keep_message();
-  } else {
-    if (decision_.trial && moved_) comm_.selector.ran(call_, seconds() - agree_seconds_);
-  }
+  if (s != Status::ok) copy_message(message_);
+  if (s == Status::ok && decision_.trial && moved_) comm_.selector.ran(call_, seconds() - agree_seconds_);
   if (s == Status::ok && call_.settings.options.report) {
     const bool devices = moved_ && exchanges_.merged.devices > 0 && comm_.size > 1;
     report({.comm = comm_,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/operation/exchanges.hpp"
+#include "base/guarded.hpp"
 #include "base/status.hpp"
 
 namespace stretto::api {
@@ -71,6 +72,7 @@ class Operation {
     done
   };
   using Clock = std::chrono::steady_clock;
+  static constexpr Purpose running = "to run a collective";
 
   // advance() and wait_alone() catch std::bad_alloc of these.
   void leave_comparing() noexcept;
@@ -100,9 +102,6 @@ class Operation {
 
   void finish(Status s) noexcept;
   void lose(Status s) noexcept;  // finish(), where other ranks would wait for this one
-  void end_out_of_step(Status s) noexcept;
-  void keep_message() noexcept;
-  static Status no_memory() noexcept;
   double seconds() const noexcept;
 
   stretto_comm_s& comm_;

@@ -87,7 +87,7 @@ bool Operation::wait_alone() noexcept try {
   if (!done()) advance(true, true);
   return true;
 } catch (...) {
-  lose(no_memory());
+  lose(running.fail_caught());
   return true;
 }
 

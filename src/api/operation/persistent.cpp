@@ -44,14 +44,11 @@ stretto_status stretto_start(stretto_request request) {
   if (request->runs()) return to_c(fail(Status::invalid_argument, "the request was started, and is not complete"));
   Call call;
   select::Decision decision;
-  bool done = false;
-  const Status own = guarded("to start a collective", [&] {
+  const auto copy = [&] {
     call = *request->call;
-    decision = comm.selector.decide(call, comm.backends.serve(call));
-    done = true;
     return request->own == Status::ok ? Status::ok : fail(request->own, std::string_view(request->wrong.data()));
-  });
-  if (!done) decision.known = false;
+  };
+  const Status own = form(comm, copy, &call, &decision);
   request->operation.emplace(comm).start(std::move(call), std::move(decision), own);
   CommunicationCores::mine().wake();
   request->operation->lead(guard);

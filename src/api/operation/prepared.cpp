@@ -203,7 +203,8 @@ Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stre
   Call call;
   call.stream = stream;
   select::Decision decision;
-  const Status own = form(*comm, options, record, &call, &decision);
+  const Status own = form(
+      *comm, [&] { return read(*comm, options, record, &call); }, &call, &decision);
   if (Status s = own; own == Status::ok && !call.device && !stream && !compared &&
                       run_at_once(*comm, call, decision, as, &s, &compared))
     return s;
