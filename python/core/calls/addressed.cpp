@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -48,7 +49,11 @@ class Addressed {
     call_.count = count;
     call_.send = View::at(reinterpret_cast<void*>(send), sends * size_);
     call_.recv = View::at(reinterpret_cast<void*>(recv), receives * size_);
-    call_.check_buffers(comm_->get());
+    call_.check_overlap();
+    if (const std::array lengths{count, sends, receives}; lengths != checked_) {
+      call_.check_lengths(comm_->get());
+      checked_ = lengths;
+    }
     go();
   }
 
@@ -87,6 +92,7 @@ class Addressed {
   std::shared_ptr<Communicator> comm_;
   std::shared_ptr<Options> options_;
   std::size_t size_;
+  std::array<std::size_t, 3> checked_{~std::size_t{0}, 0, 0};  // lengths of the last call that was checked
   Call call_{};
   stretto_report* report_ = nullptr;  // of a call on a device
 };

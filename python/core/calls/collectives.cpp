@@ -27,12 +27,16 @@ void demand_one_each(const std::vector<std::size_t>& sizes, int ranks) {
 
 }  // namespace
 
-void Call::check_buffers(stretto_comm comm) const {
+void Call::check_overlap() const {
   const auto overlaps = [&](const View& one) { return one.overlaps(recv); };
   if (overlaps(send) || std::any_of(contributions.begin(), contributions.end(), overlaps))
     raise(STRETTO_INVALID_ARGUMENT, "x and out overlap; IN_PLACE, or out=x in a reduction, is in place");
+}
+
+void Call::check_lengths(stretto_comm comm) const {
+  const int ranks = stretto_comm_size(comm);
   for (const auto* sizes : {&sent.counts, &sent.displacements, &received.counts, &received.displacements})
-    demand_one_each(*sizes, stretto_comm_size(comm));
+    demand_one_each(*sizes, ranks);
   const stretto_call c = record();
   std::size_t sends = 0, receives = 0;
   check(stretto_call_extent(&c, comm, &sends, &receives));

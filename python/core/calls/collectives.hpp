@@ -33,9 +33,12 @@ struct Call {
   Blocks sent, received;
   Place place{};
 
-  // Throws if a buffer is shorter than the C function's accesses, if read and written memory overlap, or if the number
-  // of blocks differs from the number of ranks.
-  void check_buffers(stretto_comm comm) const;
+  // Throws if read and written memory overlap.
+  void check_overlap() const;
+
+  // Throws if a buffer is shorter than the C function's accesses, or if the number of blocks differs from the number of
+  // ranks. Depends on lengths and counts, not on addresses.
+  void check_lengths(stretto_comm comm) const;
 
   // The C function, blocking where `request` is NULL. Of device memory a blocking one runs in the order of the place's
   // stream, and one that is started waits for what is on that stream now.

@@ -107,7 +107,8 @@ std::unique_ptr<Call> call_of(const Communicator& comm, Collective collective, n
   c.sent = {std::move(sent), std::move(sent_at)};
   c.received = {std::move(received), std::move(received_at)};
   if (place) c.place = *place;
-  c.check_buffers(comm.get());
+  c.check_overlap();
+  c.check_lengths(comm.get());
   return made;
 }
 
