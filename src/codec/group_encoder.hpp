@@ -79,10 +79,11 @@ struct GroupEncoder {
   }
 
  private:
-  // Integers of up to `most` bits, with and without sign.
+  // By the kernel of floats. Declines magnitudes of more than `most` bits.
   template <class F>
   std::size_t encode_as(const T* x, int most, std::uint8_t* out, Tally* tally) const noexcept {
     const auto compress = value_kernels<F>(kernels).compress;
+    if (!compress) return kDeclined;
     alignas(64) F v[kGroup];
     std::uint64_t bits = 0;
     for (int i = 0; i < kGroup; ++i) {
@@ -90,7 +91,7 @@ struct GroupEncoder {
       bits |= magnitude(code);
       v[i] = static_cast<F>(code);
     }
-    if (!compress || bits >> most) return kDeclined;
+    if (bits >> most) return kDeclined;
     Grid<F> unit = unit_grid<F>();
     unit.orders = grid.orders;
     return compress(v, unit, out, tally);

@@ -69,7 +69,7 @@ struct Kernels {
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
   DenseKernels dense;
-  // Of integers, which ignore their grid but for its orders. Without them floats' kernels serve (unit_grid.hpp).
+  // For integers; the grid's `orders` alone are used. If null, kernels of floats serve (unit_grid.hpp).
   ValueKernels<std::int32_t> i32;
   ValueKernels<std::int64_t> i64;
   // add() of groups whose sum is wide.

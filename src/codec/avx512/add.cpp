@@ -200,8 +200,8 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// Sums of such groups are sums of their residuals: wide, as an encoder leaves them, so that base and slope are those of
-// the first codes, and with residuals whose sums have 31 bits.
+// True for wide groups whose sums are sums of their residuals: their base and slope follow from their first codes, and
+// sums of their residuals fit 31 bits.
 STRETTO_INLINE bool is_fresh(const AnyGroup& g) noexcept {
   const int order = order_of(g.predictor);
   if (!g.wide || widest(g.widths) > 30) return false;
@@ -223,6 +223,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   __m256i widths = _mm256_or_si256(ga.widths, gb.widths);
   // Groups of missing data and zeros; few others have no planes.
   if (!kFilled || !_mm256_testz_si256(widths, widths)) p = add_orders(ga, gb, negate_b, p, &widths);
+  if (predictor == Predictor::none_unsigned && has_width_32(widths)) return kDeclined;
   return finish_group(widths, out, p);
 }
 
@@ -235,14 +236,15 @@ std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uin
   GroupView va, vb;
   if (!read_filled(a, a_words, type, &ga, &va) || !read_filled(b, b_words, type, &gb, &vb, &va)) return kDeclined;
   if (!va.uniform || !vb.uniform || !equal_places(va.lanes, vb.lanes)) return kDeclined;
-  tally->exceptions += static_cast<std::uint64_t>(va.exception_count);
-  return add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
+  const std::size_t words = add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
     std::uint8_t* const kind = p;
     p += write_missing_map(_mm512_loadu_si512(va.lanes), _mm512_loadu_si512(va.lanes + 16), p);
     *kind |= kSumsBit | kUniformBit;
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
     return p + write_sum<T>(value_of(va), value_of(vb), negate_b, p);
   });
+  if (words != kDeclined) tally->exceptions += static_cast<std::uint64_t>(va.exception_count);
+  return words;
 }
 
 // add_alike() for equal and short maps of runs, which need not become places.
@@ -255,14 +257,15 @@ std::size_t add_alike_runs(const std::uint8_t* a, std::size_t a_words, const std
   if (!read_group_to(a, a_words, &ga, AlikeRunsInto{type, &ra, nullptr}) ||
       !read_group_to(b, b_words, &gb, AlikeRunsInto{type, &rb, &ra}))
     return kDeclined;
-  tally->exceptions += ra.count;
-  return add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
+  const std::size_t words = add_groups<true>(ga, gb, negate_b, out, [&](std::uint8_t* p) {
     _mm512_storeu_si512(p, _mm512_loadu_si512(ra.map));
     *p = kRunsBit | kSumsBit | kUniformBit;
     store(out, load<std::uint32_t>(out) | kExceptionsBit);
     p += ra.bytes;
     return p + write_sum<T>(ra.value, rb.value, negate_b, p);
   });
+  if (words != kDeclined) tally->exceptions += ra.count;
+  return words;
 }
 
 template <class T>
@@ -301,10 +304,14 @@ std::size_t add_wide(const std::uint8_t* a, std::size_t a_words, const std::uint
   alignas(64) std::int64_t qa[kGroup], qb[kGroup];
   read_codes(ga, qa);
   read_codes(gb, qb);
+  __m512i any = _mm512_setzero_si512();
   for (int i = 0; i < kGroup; i += 8) {
     const __m512i u = _mm512_load_si512(qa + i), v = _mm512_load_si512(qb + i);
-    _mm512_store_si512(qa + i, negate_b ? _mm512_sub_epi64(u, v) : _mm512_add_epi64(u, v));
+    const __m512i sum = negate_b ? _mm512_sub_epi64(u, v) : _mm512_add_epi64(u, v);
+    _mm512_store_si512(qa + i, sum);
+    any = _mm512_or_si512(any, sum);
   }
+  if (predictor == Predictor::none_unsigned && _mm512_movepi64_mask(any) != 0) return kDeclined;
   return encode_wide(predictor, qa, PrefetchCursor{nullptr, 0}, out);
 }
 

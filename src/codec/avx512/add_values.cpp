@@ -15,7 +15,7 @@ namespace {
 
 // Collects bits of v + w or v - w beyond 16 bits, unless there can be none.
 template <bool kSure>
-struct Lost {
+struct Overflow16 {
   __m512i bits;
   STRETTO_MEMBER void take(__m512i wrapped, __m512i saturated) noexcept {
     if constexpr (!kSure)
@@ -23,15 +23,15 @@ struct Lost {
   }
 };
 template <bool kSure>
-STRETTO_INLINE __m512i last_sum(__m512i v, __m512i w, Lost<kSure>& lost) noexcept {
+STRETTO_INLINE __m512i last_sum(__m512i v, __m512i w, Overflow16<kSure>& overflow) noexcept {
   const __m512i s = _mm512_add_epi16(v, w);
-  lost.take(s, _mm512_adds_epi16(v, w));
+  overflow.take(s, _mm512_adds_epi16(v, w));
   return s;
 }
 template <bool kSure>
-STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, Lost<kSure>& lost) noexcept {
+STRETTO_INLINE __m512i last_difference(__m512i v, __m512i w, Overflow16<kSure>& overflow) noexcept {
   const __m512i s = _mm512_sub_epi16(v, w);
-  lost.take(s, _mm512_subs_epi16(v, w));
+  overflow.take(s, _mm512_subs_epi16(v, w));
   return s;
 }
 
@@ -42,19 +42,19 @@ struct Before16 {
 
 // Residuals of the codes at q plus the stream's residuals f of order kAt.
 template <int kOrder, int kAt, bool kSure>
-STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, Lost<kSure>& lost) noexcept {
-  if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, lost);
+STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, Overflow16<kSure>& overflow) noexcept {
+  if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, overflow);
   if constexpr (kAt == 1) {
     const __m512i d = _mm512_add_epi16(differences16<1>(q), f), before = lag16(d, s.difference);
     s.difference = d;
-    return last_difference(d, before, lost);
+    return last_difference(d, before, overflow);
   }
   const __m512i c = _mm512_add_epi16(_mm512_load_si512(q), f), before = lag16(c, s.code);
   s.code = c;
-  if constexpr (kOrder == 1) return last_difference(c, before, lost);
+  if constexpr (kOrder == 1) return last_difference(c, before, overflow);
   const __m512i d = _mm512_sub_epi16(c, before), d_before = lag16(d, s.difference);
   s.difference = d;
-  return last_difference(d, d_before, lost);
+  return last_difference(d, d_before, overflow);
 }
 STRETTO_INLINE Pair plus(Pair a, Pair b) noexcept {
   return {_mm512_add_epi32(a.v0, b.v0), _mm512_add_epi32(a.v1, b.v1)};
@@ -97,7 +97,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
   Summand from = summand(a);
   WidthReader lengths{_mm256_slli_epi16(a.widths, 2)};
   WidthWriter to{_mm256_setzero_si256()};
-  Lost<kSure> lost{_mm512_setzero_si512()};
+  Overflow16<kSure> overflow{_mm512_setzero_si512()};
   for (int first = 0; first < kBlocks; first += 8) {
     std::uint64_t n = next8(lengths);
     Bits8 bits;
@@ -109,16 +109,16 @@ std::size_t add_encode(const NarrowGroup& a, std::int16_t* q, std::int32_t base,
     }
 #pragma GCC unroll 8
     for (__m512i& b : bits.of) {
-      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), lost));
+      b = bits_of_words(next_sum<order_of(kPredictor), kAt>(before, q, joined(b), overflow));
       q += 32;
     }
     push8(to, write_bits<kPredictor == Predictor::none_unsigned>(bits, p));
   }
-  if (!kSure && _mm512_test_epi32_mask(lost.bits, lost.bits)) return kDeclined;
+  if (!kSure && _mm512_test_epi32_mask(overflow.bits, overflow.bits)) return kDeclined;
   return finish_group(_mm256_srli_epi16(to.widths, 2), out, p);
 }
 
-// Modulo 2^32; never declines.
+// Modulo 2^32.
 template <Predictor kPredictor, int kAt, bool>
 std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base, std::int32_t slope,
                        PrefetchCursor ahead, Missed missed, std::uint8_t* out) noexcept {
@@ -140,6 +140,7 @@ std::size_t add_encode(const NarrowGroup& a, std::int32_t* q, std::int32_t base,
     }
     push8(to, written);
   }
+  if (kPredictor == Predictor::none_unsigned && has_width_32(to.widths)) return kDeclined;
   return finish_group(to.widths, out, p);
 }
 
@@ -221,7 +222,8 @@ STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predicto
   const Predictor result = group.predictor < own ? own : group.predictor;
   std::int32_t base = 0, slope = 0;
   entering(own, result, q, &base, &slope);
-  if (sizeof(Code) == 2 && reach > 32767) return add_encode<false>(result, group, q, base, slope, ahead, missed, out);
+  if constexpr (sizeof(Code) == 2)
+    if (reach > 32767) return add_encode<false>(result, group, q, base, slope, ahead, missed, out);
   return add_encode<true>(result, group, q, base, slope, ahead, missed, out);
 }
 

@@ -249,7 +249,7 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
 }
 
 // Codes beyond 31 bits.
-std::size_t compress_codes64(const std::int64_t* q, std::uint8_t* out, Tally* tally) noexcept {
+std::size_t compress_codes64(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out, Tally* tally) noexcept {
   __m512i most = _mm512_setzero_si512(), any = most;
   for (int i = 0; i < kGroup; i += 8) {
     const __m512i v = _mm512_loadu_si512(q + i);
@@ -257,22 +257,22 @@ std::size_t compress_codes64(const std::int64_t* q, std::uint8_t* out, Tally* ta
     most = _mm512_max_epu64(most, _mm512_abs_epi64(v));
   }
   note_bound(tally, _mm512_reduce_max_epu64(most));
-  return encode_wide(predictor_of(choose_order64(q), _mm512_movepi64_mask(any) != 0), q, ahead_of(q), out);
+  return encode_wide(predictor_of(choose_order64(q), _mm512_movepi64_mask(any) != 0), q, ahead, out);
 }
-std::size_t compress_codes64(const std::int32_t* q, std::uint8_t* out, Tally* tally) noexcept {
+std::size_t compress_codes64(const std::int32_t* q, PrefetchCursor ahead, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int64_t wide[kGroup];
   for (int i = 0; i < kGroup; i += 16)
     for (int k = 0; k < 16; k += 8)
       _mm512_store_si512(wide + i + k,
                          _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + i + k))));
-  return compress_codes64(wide, out, tally);
+  return compress_codes64(wide, ahead, out, tally);
 }
 
 template <class T>
 std::size_t compress_integers(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
   const Quantised found = quantise32(x, grid, q);
-  return found.safe ? compress_unchecked(found, x, grid, q, out, tally) : compress_codes64(x, out, tally);
+  return found.safe ? compress_unchecked(found, x, grid, q, out, tally) : compress_codes64(x, ahead_of(x), out, tally);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace stretto::codec::avx512 {
 
-// A block's planes are one register up to kMostWidth, else taken one by one. Symbols beyond kMostSymbol have two
-// registers of a table, and an encoder's scalar code.
+// A block's planes are one register up to kMostWidth, else taken one by one. Decoders look up symbols beyond
+// kMostSymbol in two registers; encoders use scalar code for them.
 inline constexpr int kMostWidth = 16;
 inline constexpr int kMostSymbol = 31;
 

@@ -86,6 +86,10 @@ struct Needs {
 STRETTO_INLINE Needs needs(__m256i widths) noexcept {
   return {_mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(7)), _mm256_cmpgt_epu8_mask(widths, _mm256_set1_epi8(15))};
 }
+// Sums of codes without signs reach 32 bits only if a header states too small a bound. The format has 31 for them: the
+// reference writes such groups.
+STRETTO_INLINE bool has_width_32(__m256i widths) noexcept { return !_mm256_testz_si256(widths, _mm256_set1_epi8(32)); }
+
 STRETTO_INLINE unsigned widest(__m256i widths) noexcept {
   __m128i m = _mm_max_epu8(_mm256_castsi256_si128(widths), _mm256_extracti128_si256(widths, 1));
   m = _mm_max_epu8(m, _mm_srli_si128(m, 8));
