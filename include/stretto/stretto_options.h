@@ -130,10 +130,11 @@ typedef struct stretto_options {
  * exchange signatures, and the message names the field, both values and a rank for each.
  *
  * check = 0 leaves the exchange out, except for what needs it: relative bounds, bounds for the result of floating sums,
- * the first call of a shape with a bound (up to 16 KiB the second), gatherv, scatterv, alltoallv and
- * stretto_allreduce_multi. Messages of ranks that differ do not meet. Such ranks, and those that wait for them, get
- * STRETTO_INCOMPATIBLE, else STRETTO_TIMEOUT after the timeout, and the communicator is unusable. docs/limits.md says
- * what stays unnoticed; "native" compares nothing. Other ranks do not learn of a rank's argument error.
+ * the first call of a shape with a bound (up to 16 KiB the second), gatherv, scatterv, alltoallv,
+ * stretto_allreduce_multi, and started calls that run a tree in a host's memory. Messages of ranks that differ do not
+ * meet. Such ranks, and those that wait for them, get STRETTO_INCOMPATIBLE, else STRETTO_TIMEOUT after the timeout, and
+ * the communicator is unusable. docs/limits.md says what stays unnoticed; "native" compares nothing. Other ranks do not
+ * learn of a rank's argument error.
  *
  * "native" and "node": docs/semantics.md lists the calls that they serve. Exact floating sums of "node" have a fixed
  * order; its streams have the bits of FUSED. STRETTO_NODE=0 in any rank's environment leaves new communicators without

@@ -35,7 +35,8 @@ stretto::Status stretto::api::usable(const stretto_comm_s* comm) noexcept {
 
 void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
                               const stretto::api::Operation* own) noexcept {
-  data.take(lanes_ = lanes);
+  lanes_ = lanes;
+  data.take(lanes_);
   // Complete operations leave `live`: walk by position.
   bool may_start_data = true;
   for (std::size_t i = 0; i < live_.size();) {
@@ -48,7 +49,8 @@ void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
     may_start_data = may_start_data && o->data_started();
     ++i;
   }
-  data.take(lanes_ = {});
+  lanes_ = {};
+  data.take(lanes_);
 }
 
 stretto_comm_s::~stretto_comm_s() { stretto::CommunicationCores::mine().detach(drive_); }
@@ -92,7 +94,7 @@ void stretto_comm_s::retire(stretto::api::Operation* o) noexcept {
 
 bool stretto_comm_s::moves_in_memory(const stretto::call::Call& call) const noexcept {
   const auto& node = backends.node;
-  return node && (is_in_use() ? node->serves(call) : node->suits(call));
+  return node && (is_usable() ? node->serves(call) : node->suits(call));
 }
 
 std::function<std::string()> stretto_comm_s::ended() const { return backends.node ? backends.node->ended() : nullptr; }

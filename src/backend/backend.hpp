@@ -91,8 +91,9 @@ class Meeting : public Pending {
   // At the end: the levels that this rank's call did itself.
   virtual int split() const noexcept = 0;
   virtual void drive(engine::Lanes lanes) noexcept = 0;
-  // The starting call moves the steps that come before its work, or no longer does. True: something moved.
-  virtual bool lead(bool on) noexcept = 0;
+  // The starting call moves the steps that come before its work, which cores leave to it until NodeBackend::end_lead().
+  // True: something moved.
+  virtual bool lead() noexcept = 0;
 };
 
 class NodeBackend : public Backend {
@@ -123,6 +124,8 @@ class NodeBackend : public Backend {
   // buffers are borrowed until the end.
   virtual Status begin(const Call& call, const Decision& decision, std::optional<std::uint64_t> word, bool runs,
                        std::unique_ptr<Meeting>* meeting) noexcept = 0;
+
+  virtual void end_lead() noexcept = 0;
 
   // Informs ranks that block in a collective whose nonblocking form this rank started.
   virtual void started() noexcept = 0;

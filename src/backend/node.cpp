@@ -156,6 +156,9 @@ class Node final : public NodeBackend {
     over_ = true;
     static_cast<void>(node_->group().give_up_all(status));  // also ends waits of started calls
   }
+  void end_lead() noexcept override {
+    if (lane_) lane_->started.end_lead();
+  }
   void started() noexcept override { node_->group().began(); }
   bool differed() const noexcept override {
     return node_->group().differed() || (lane_ && lane_->collectives->group().differed());
@@ -196,7 +199,7 @@ class Node final : public NodeBackend {
     bool same() const noexcept override { return same_; }
     int split() const noexcept override { return tree_ ? tree_->steps.split : 0; }
     bool leads() const noexcept override { return lane_.started.leads(*this); }
-    bool lead(bool on) noexcept override { return lane_.started.lead(on); }
+    bool lead() noexcept override { return lane_.started.lead(); }
     void drive(engine::Lanes lanes) noexcept override {
       if (!done()) lane_.started.drive({lanes.before, lanes.beside || !tree_, lanes.after});
     }
@@ -252,7 +255,7 @@ class Node final : public NodeBackend {
           static_cast<node::Started*>(started)->reach(lane);
         };
         return c.tree({*steps, in, out, call_.count, payload_type(call_.type), operation_of(shape_of(call_)), splits,
-                       enter, &lane_.started});
+                       enter, &lane_.started, tree_->steps.radix});
       });
     }
     void wait_for_end() noexcept {

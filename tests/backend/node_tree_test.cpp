@@ -96,8 +96,9 @@ TEST_P(NodeTrees, HaveTheBitsOfTheirMessages) {
               o.schedule = schedule;
               o.check = check;
               Buffers expected = buffers(kind, n, root), b = buffers(kind, n, root);
-              ASSERT_STRETTO_OK(block(kind, &expected, n, root, memory, &o));
               o.report = &told;
+              ASSERT_STRETTO_OK(block(kind, &expected, n, root, memory, &o));
+              EXPECT_EQ(told.bytes_known, 1);  // of messages
               stretto_request r = nullptr;
               ASSERT_STRETTO_OK(start(kind, &b, n, root, memory, &o, &r));
               end(&r);
@@ -109,6 +110,54 @@ TEST_P(NodeTrees, HaveTheBitsOfTheirMessages) {
             }
     ASSERT_STRETTO_OK(stretto_comm_free(memory));
   }
+}
+
+TEST_P(NodeTrees, TakeTheRootsDataWhereTheyLie) {
+  stretto_comm memory = comm_of(1);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.schedule = "binomial";
+  for (const std::size_t n : {std::size_t{3}, std::size_t{30'000}})
+    for (const int root : {0, ranks - 1})
+      for (const int kind : {0, 2, 3}) {
+        SCOPED_TRACE(testing::Message() << kind_names[kind] << " of " << n << ", root " << root);
+        Buffers expected = buffers(kind, n, root), b = expected;
+        ASSERT_STRETTO_OK(block(kind, &expected, n, root, memory, &o));
+        const auto mine = static_cast<std::ptrdiff_t>(n) * root;
+        const void* send = b.x.data();
+        void* recv = b.y.data();
+        if (rank == root && kind == 3) {
+          recv = const_cast<void*>(STRETTO_IN_PLACE);
+        } else if (rank == root) {
+          std::copy(b.x.begin(), b.x.end(), b.y.begin() + (kind == 2 ? mine : 0));
+          send = STRETTO_IN_PLACE;
+        }
+        stretto_request r = nullptr;
+        const auto f = STRETTO_F32;
+        ASSERT_STRETTO_OK(kind == 0   ? stretto_ireduce(send, recv, n, f, STRETTO_SUM, root, memory, &o, &r)
+                          : kind == 2 ? stretto_igather(send, recv, n, f, root, memory, &o, &r)
+                                      : stretto_iscatter(send, recv, n, f, root, memory, &o, &r));
+        end(&r);
+        if (kind == 3 && rank == root) continue;
+        ASSERT_TRUE(b.y.empty() || std::memcmp(b.y.data(), expected.y.data(), 4 * b.y.size()) == 0);
+      }
+  ASSERT_STRETTO_OK(stretto_comm_free(memory));
+}
+
+// Their steps would not fit: without the comparison of words, too, no rank may take another tree's sums for its own.
+TEST_P(NodeTrees, RanksThatNameDifferentTreesGetNoSum) {
+  stretto_comm memory = comm_of(0);
+  stretto_options o = STRETTO_OPTIONS_INIT;
+  o.schedule = rank % 2 == 0 ? "binomial" : "leader";
+  o.check = 0;
+  o.timeout = 0.3;
+  Buffers b = buffers(0, 5000, 0);
+  stretto_request r = nullptr;
+  ASSERT_STRETTO_OK(start(0, &b, 5000, 0, memory, &o, &r));
+  const stretto_status ended = stretto_wait(r);
+  EXPECT_TRUE(rank != 0 || ended == STRETTO_INCOMPATIBLE || ended == STRETTO_TIMEOUT) << ended;
+  ASSERT_STRETTO_OK(stretto_request_free(&r));
+  MPI_Barrier(MPI_COMM_WORLD);
+  ASSERT_STRETTO_OK(stretto_comm_free(memory));
 }
 
 TEST_P(NodeTrees, ASplitThatRanksDoNotShareIsNone) {

@@ -479,7 +479,7 @@ std::string not_split(const char* report) {
   if (!rows) return std::string("no ") + report;
   std::string missing;
   const nlohmann::json calls = nlohmann::json::parse(rows).at("calls");
-  for (const char* operation : {"ireduce", "ibcast"}) {
+  for (const char* operation : {"ireduce", "ibcast", "igather", "iscatter"}) {
     const bool told = std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
       return row.at("operation") == operation && row.at("path").get<std::string>().rfind("binomial", 0) == 0 &&
              row.at("split") == 1 && row.at("attended_seconds") > 0;

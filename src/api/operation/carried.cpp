@@ -1,6 +1,5 @@
 #include "api/operation/carried.hpp"
 
-
 #include "api/communicator.hpp"
 #include "api/rounding.hpp"
 #include "backend/hosts/hosts_short.hpp"

@@ -52,7 +52,8 @@ void Operation::start(Call&& call, select::Decision&& decision, Status own, bool
   }
   // Ranks may have different splits: the steps are equal, only their cores differ.
   if (const CommunicationCores& cores = CommunicationCores::mine();
-      call_.nonblocking && decision_.made && (moves_in_memory() ? cores.of_host() > 0 : comm_.is_driven() && cores.on()))
+      call_.nonblocking && decision_.made &&
+      (moves_in_memory() ? cores.of_host() > 0 : comm_.is_driven() && cores.on()))
     decision_.choice.split = comm_.selector.split(call_, decision_.choice, cores.of_host());
   if (call_.nonblocking && comm_.backends.node) comm_.backends.node->started();
   if (meets) {

@@ -54,17 +54,19 @@ void Operation::lead(Guard& guard) noexcept {
 }
 
 void Operation::lead_in_memory(Guard& guard) noexcept {
+  comm_.set_caller_leads(true);
   Clock::time_point since = Clock::now();
   Waiting waiting(true);
   while (meeting_ && meeting_->leads() && Clock::now() - since < patience) {
-    if (meeting_->lead(true)) {
+    if (meeting_->lead()) {
       since = Clock::now();
       waiting.reset();
     } else {
       give_way(guard, waiting);
     }
   }
-  if (meeting_) meeting_->lead(false);
+  comm_.backends.node->end_lead();
+  comm_.set_caller_leads(false);
   publish();
 }
 

@@ -179,7 +179,9 @@ Status CommunicationCores::use(std::vector<int> cores, int of_host) noexcept {
     cores_ = std::move(cores);
   }
   of_host_.store(all, std::memory_order_relaxed);
-  return begin();
+  const Status s = begin();
+  if (s != Status::ok) of_host_.store(0, std::memory_order_relaxed);
+  return s;
 }
 
 std::vector<int> CommunicationCores::used() const {

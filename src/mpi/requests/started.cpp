@@ -172,7 +172,9 @@ backend::Call asked(const WrappedCall& call, const Decision& d) {
   return asked;
 }
 
+// Trees add in an order of their own, which reproducible sums do not have.
 bool names_tree(const WrappedCall& call, const Decision& d) {
+  if (d.fixed && call.operation == Function::reduce) return false;
   const auto& node = d.communicator->comm->backends.node;
   return node && d.schedule && d.kind != Action::Kind::bounded && node->has_tree(asked(call, d), d.schedule);
 }

@@ -12,7 +12,7 @@ CallRecord CallRecord::unpack(std::uint64_t packed, std::uint64_t bytes, double 
   c.op = static_cast<std::uint8_t>(packed >> 16);
   c.root = static_cast<std::int32_t>(packed >> 32);
   c.bytes = bytes;
-  c.by_tree = (packed >> 25 & 1) != 0;
+  c.tree = static_cast<std::uint8_t>(packed >> 25 & 0x7f);
   if ((packed >> 24 & 1) == 0) return c;
   c.eps = eps;
   c.magnitude = magnitude;
@@ -32,7 +32,7 @@ std::string CallRecord::text() const {
   if (reduces(kind) || bounded()) t += fmt::format(", type {}", payload::name(static_cast<payload::Type>(type)));
   if (reduces(kind)) t += fmt::format(", operation {}", payload::name(static_cast<payload::Op>(op)));
   if (bounded()) t += fmt::format(", eps {}, magnitude {}", eps, magnitude);
-  if (by_tree) t += ", by a tree";
+  if (tree != 0) t += ", by a tree";
   return t + ")";
 }
 
@@ -51,7 +51,7 @@ std::string CallRecord::difference(const CallRecord& other) const {
   tell(op != other.op, "operation");
   tell(eps != other.eps, "eps");
   tell(magnitude != other.magnitude, "magnitude");
-  tell(by_tree != other.by_tree, "schedule");
+  tell(tree != other.tree, "schedule");
   return all;
 }
 

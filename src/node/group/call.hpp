@@ -17,12 +17,12 @@ struct CallRecord {
   std::uint64_t bytes = 0;  // of the vector, or of each block
   double eps = 0;           // bound of streams; 0: exact values
   double magnitude = 0;     // see payload::Spec; valid with eps
-  bool by_tree = false;     // Collectives::tree()
+  std::uint8_t tree = 0;    // Collectives::tree(): number of its algorithm and radix, 1 to 127
 
   bool bounded() const noexcept { return std::bit_cast<std::uint64_t>(eps) != 0; }
   std::uint64_t packed() const noexcept {
     return static_cast<std::uint64_t>(kind) | std::uint64_t{type} << 8 | std::uint64_t{op} << 16 |
-           std::uint64_t{bounded()} << 24 | std::uint64_t{by_tree} << 25 |
+           std::uint64_t{bounded()} << 24 | std::uint64_t{tree} << 25 |
            std::uint64_t{static_cast<std::uint32_t>(root)} << 32;
   }
   // eps and magnitude are used only if `packed` is of a bounded call.

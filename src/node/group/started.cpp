@@ -60,9 +60,9 @@ bool Started::leads(const Task& task) noexcept {
   return !task.done() && front() == &task && task.lane_.load(std::memory_order_relaxed) == schedule::Lane::before;
 }
 
-bool Started::lead(bool on) noexcept {
-  leads_.store(on);
-  return on && drive({.beside = false, .after = false});
+bool Started::lead() noexcept {
+  leads_.store(true);
+  return drive({.beside = false, .after = false});
 }
 
 void Started::end_front() noexcept {

@@ -52,14 +52,18 @@ class Started final : public Driven {
 
   void start(Task& task) noexcept;  // by one thread at a time
   bool drive(Lanes lanes) noexcept { return try_drive(lanes) == Drive::moved; }
-  // On a communication core: not what a caller does now, or will do.
-  bool drive() noexcept override { return drive({.before = !leads_.load(), .after = waiting_.load() > 0}); }
+  // On a communication core: not what a caller does now, or will do, unless later collectives wait for it.
+  bool drive() noexcept override {
+    return drive(
+        {.before = !leads_.load(), .after = waiting_.load() > 0 || count_.load(std::memory_order_relaxed) > 1});
+  }
   bool drive_spare() noexcept override { return drive({.before = !leads_.load()}); }
   void reach(schedule::Lane lane) noexcept;  // by the front, before steps of this lane
 
-  // The starting call does the steps before the work, as long as leads() is true.
+  // The starting call does the steps before the work, as long as leads() is true. Cores leave them until end_lead().
   bool leads(const Task& task) noexcept;
-  bool lead(bool on) noexcept;  // true: something moved
+  bool lead() noexcept;  // true: something moved
+  void end_lead() noexcept { leads_.store(false); }
   // While a caller waits, the cores help it.
   void expect(int more_waiting) noexcept { waiting_.fetch_add(more_waiting); }
 

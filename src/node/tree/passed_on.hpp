@@ -5,14 +5,17 @@
 
 namespace stretto::node {
 
-// Memory for data on their way through a tree, in the arena where there is one. Kept from call to call.
+// Memory for data on their way through a tree, in the arena where peers can map it.
 class PassedOn {
  public:
+  static constexpr std::size_t most_kept = std::size_t{4} << 20;  // bytes, from call to call
+
   PassedOn() = default;
   ~PassedOn();
   PassedOn(const PassedOn&) = delete;
   PassedOn& operator=(const PassedOn&) = delete;
-  std::byte* room(std::size_t bytes);
+  std::byte* room(std::size_t bytes, bool may_use_arena);
+  void trim() noexcept;  // no peer may read it any more
 
  private:
   std::byte* at_ = nullptr;

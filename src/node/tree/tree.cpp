@@ -23,6 +23,14 @@ bool has_block_of_each_rank(Collective kind) noexcept {
   return kind == Collective::gather || kind == Collective::scatter;
 }
 
+// For CallRecord::tree. Ranks of different trees must not read each other's steps.
+std::uint8_t number_of(const TreeTask& task) noexcept {
+  std::uint32_t hash = static_cast<std::uint32_t>(task.radix);
+  for (const char c : std::string_view(task.schedule.algorithm))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return static_cast<std::uint8_t>(1 + hash % 127);
+}
+
 }  // namespace
 
 Status Collectives::tree(const TreeTask& task) noexcept {
@@ -34,7 +42,7 @@ Status Collectives::tree(const TreeTask& task) noexcept {
     if (const Status checked = check(task.operation, task.type); checked != Status::ok) return checked;
   }
   CallRecord call{s.collective, 0, 0, s.root, task.count * payload::size_of(task.type)};
-  call.by_tree = true;
+  call.tree = number_of(task);
   if (sums) {
     call.type = static_cast<std::uint8_t>(task.type);
     call.op = static_cast<std::uint8_t>(task.operation.op);
@@ -43,19 +51,30 @@ Status Collectives::tree(const TreeTask& task) noexcept {
   ++counters_.calls;
   if (call.bytes == 0) return finish_call(Status::ok);
   ++counters_.pipelined;
-  return group_->guarded_for_all({"for a tree of {} ranks", size()},
-                                 [&] { return finish_call(Tree(*this, task).run()); });
+  const Status ran =
+      group_->guarded_for_all({"for a tree of {} ranks", size()}, [&] { return finish_call(Tree(*this, task).run()); });
+  passed_on_.trim();
+  return ran;
 }
 
 PassedOn::~PassedOn() {
   if (in_arena_) arena::release(at_);
 }
 
-std::byte* PassedOn::room(std::size_t bytes) {
+void PassedOn::trim() noexcept {
+  if (bytes_ <= most_kept) return;
+  if (in_arena_) arena::release(at_);
+  private_ = {};
+  at_ = nullptr;
+  bytes_ = 0;
+  in_arena_ = false;
+}
+
+std::byte* PassedOn::room(std::size_t bytes, bool may_use_arena) {
   if (bytes <= bytes_) return at_;
   if (in_arena_) arena::release(at_);
   bytes_ = 0;
-  at_ = static_cast<std::byte*>(arena::allocate(bytes, kLine));
+  at_ = may_use_arena ? static_cast<std::byte*>(arena::allocate(bytes, kLine)) : nullptr;
   in_arena_ = at_ != nullptr;
   if (in_arena_) {
     private_ = {};
@@ -141,7 +160,7 @@ Status Tree::look_at_steps() {
   }
   if (first < end) {
     first_passed_on_ = first;
-    passed_on_ = c_.passed_on_.room(static_cast<std::size_t>(end - first) * bytes_);
+    passed_on_ = c_.passed_on_.room(static_cast<std::size_t>(end - first) * bytes_, c_.memory_->usable(Access::arena));
   }
   if (sent == nullptr) return Status::ok;
   told_.first = first_sent;
@@ -190,7 +209,7 @@ Status Tree::pass(Lane lane, std::uint64_t first) {
 }
 
 // The first addition reads this rank's input, so it needs no copy before.
-Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) noexcept {
+Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) {
   const bool copies = step.kind == Kind::copy;
   if (copies && first_sum_ != nullptr) return Status::ok;
   Told told;

@@ -30,6 +30,7 @@ struct TreeTask {
   bool split = false;
   void (*enter)(void*, schedule::Lane) = nullptr;
   void* context = nullptr;
+  std::int32_t radix = 2;  // with which the schedule was made
 };
 
 class Tree {
@@ -52,7 +53,7 @@ class Tree {
   std::byte* at(schedule::Buffer buffer, int block) const noexcept;
   Chunk chunk(std::uint64_t k) const noexcept;
   Status pass(schedule::Lane lane, std::uint64_t first);
-  Status take(const schedule::Step& step, const Chunk& c, std::uint64_t round) noexcept;
+  Status take(const schedule::Step& step, const Chunk& c, std::uint64_t round);
   Status source(int peer, const Told& told, int block, const Chunk& c, std::uint64_t round, const std::byte** found);
   Status combine(const schedule::Step& step, const Chunk& c, const std::byte* theirs) noexcept;
   Status expose(schedule::Lane lane, const Chunk& c, std::uint64_t round) noexcept;

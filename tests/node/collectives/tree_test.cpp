@@ -259,9 +259,9 @@ TEST(Tree, ALaneRunsOnlyByADriverThatTakesIt) {
       if (up) {
         EXPECT_FALSE(started.drive({.before = false}));  // a core while the caller leads
         while (started.leads(task)) {
-          if (!started.lead(true)) std::this_thread::yield();
+          if (!started.lead()) std::this_thread::yield();
         }
-        started.lead(false);
+        started.end_lead();
         EXPECT_FALSE(task.done());
         barrier();
         EXPECT_FALSE(started.drive({.beside = false}));
