@@ -56,7 +56,7 @@ std::vector<Field<double>> fields(const std::string& directory);
 template <class T>
 bool is_data(T x);
 
-// Largest minus smallest of the elements that are data.
+// Largest minus smallest of the elements that are data. Requires one.
 template <class T>
 double range_of(std::span<const T> values);
 
@@ -67,7 +67,7 @@ bool has_gaps(std::span<const T> values);
 template <class T>
 std::vector<T> without_gaps(std::vector<T> values);
 
-// Fills `out` with repeated `values`, starting with values[start % size]. T may be an integer.
+// Fills `out` with repeated `values`, starting with values[start % size]. Requires a value. T may be an integer.
 template <class T>
 void tile(std::span<const T> values, std::size_t start, std::span<T> out);
 

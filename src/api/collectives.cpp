@@ -1,6 +1,7 @@
 #include "api/communicator.hpp"
 #include "api/named.hpp"
 #include "base/guarded.hpp"
+#include "call/check.hpp"
 #include "call/enums.hpp"
 #include "call/inputs.hpp"
 
@@ -43,7 +44,8 @@ stretto_status stretto_call_extent(const stretto_call* call, stretto_comm comm, 
   if (const Status s = usable(comm); s != Status::ok) return to_c(s);
   return to_c(guarded("for the arguments", [&] {
     Call c;
-    const Status s = interpret(record, comm->rank, comm->size, &c);
+    Status s = interpret(record, comm->rank, comm->size, &c);
+    if (s == Status::ok) s = check_sizes(c, comm->size);
     if (s == Status::ok) find_ends(c, comm->rank, comm->size, send, recv);
     return s;
   }));

@@ -69,7 +69,7 @@ struct Carriers {
 
 }  // namespace stretto::api
 
-// Its parts are public: made with it, or with the first call that has a device. Its calls in flight are its own.
+// Public: parts that are made with it, or with the first call that has a device. Private: its calls in flight.
 struct stretto_comm_s {
   // On failure leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
@@ -110,7 +110,7 @@ struct stretto_comm_s {
   // Once it is broken: timeout, with `before` and the reason as the message.
   stretto::Status refusal(const char* before = "") const noexcept;
 
-  bool is_free() const noexcept { return idle() && is_in_use(); }
+  bool is_free() const noexcept { return idle() && is_usable(); }
   bool idle() const noexcept { return !in_flight_.load(std::memory_order_acquire); }
   bool inherited() const noexcept { return !stretto::is_of_generation(born_); }
 
@@ -133,7 +133,7 @@ struct stretto_comm_s {
   bool moves_in_memory(const stretto::call::Call& call) const noexcept;
   // Names ranks whose processes have ended. Empty: unknown.
   std::function<std::string()> ended() const;
-  // What decides a program's calls has changed.
+  // After a change of settings that decide a program's calls.
   void forget_prepared() noexcept;
   bool on_device(const void* send, const void* recv) const noexcept {
     return prepared.asks_for_devices() && stretto::api::on_device(send, recv);
@@ -153,7 +153,7 @@ struct stretto_comm_s {
   const int rank, size;
 
  private:
-  bool is_in_use() const noexcept { return stretto::is_of_generation(serves_in_.load(std::memory_order_relaxed)); }
+  bool is_usable() const noexcept { return stretto::is_of_generation(serves_in_.load(std::memory_order_relaxed)); }
 
   std::vector<stretto::api::Operation*> live_;
   std::atomic<bool> in_flight_{false};

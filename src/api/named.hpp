@@ -1,5 +1,6 @@
 // The named functions: a row for each collective of buffers, FORM(name, record, parameters...). Four forms of each are
-// defined by it; parameters that differ from those of the public header do not compile.
+// defined by it, in files that include the public headers: a definition with other types does not compile, nor, by GCC,
+// one without a declaration.
 #pragma once
 
 #include "call/record.hpp"

@@ -33,13 +33,22 @@ bool addressable(const Call& c, int ranks) {
   return fits(c.counts, c.displs) && fits(c.send_counts, c.send_displs);
 }
 
-Status check_kind(const Call& c, int ranks) {
+}  // namespace
+
+Status check_sizes(const Call& c, int ranks) {
   if (!is_type(c.type)) return fail(Status::invalid_argument, "type {} is no stretto_type", int(c.type));
   if (rooted(c.collective) && (c.root < 0 || c.root >= ranks))
     return fail(Status::invalid_argument, "root {} is no rank of {}", c.root, ranks);
   if (!addressable(c, ranks))
     return fail(Status::invalid_argument, "a buffer of {} elements of {} for {} ranks exceeds the address space",
                 c.count, type_name(c.type), ranks);
+  return Status::ok;
+}
+
+namespace {
+
+Status check_kind(const Call& c, int ranks) {
+  if (const Status s = check_sizes(c, ranks); s != Status::ok) return s;
   if (!reduces(c.collective)) return Status::ok;
   if (!is_op(c.op)) return fail(Status::invalid_argument, "operation {} is no stretto_op", int(c.op));
   if (c.op == STRETTO_USER && !c.settings.options.user_function)

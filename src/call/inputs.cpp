@@ -19,8 +19,8 @@ constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
 
 std::size_t end_of(const std::vector<std::size_t>& counts, const std::vector<std::size_t>& displs,
-                   std::size_t end_to_end) noexcept {
-  std::size_t end = displs.empty() ? end_to_end : 0;
+                   std::size_t packed_end) noexcept {
+  std::size_t end = displs.empty() ? packed_end : 0;
   for (std::size_t i = 0; i < displs.size(); ++i)
     if (counts[i] > 0) end = std::max(end, displs[i] + counts[i]);
   return end;
@@ -61,12 +61,12 @@ Extent extent(const Call& c, int rank, int ranks) noexcept {
 
 void find_ends(const Call& c, int rank, int ranks, std::size_t* send, std::size_t* recv) noexcept {
   const Extent e = extent(c, rank, ranks);
-  const bool scatters = family(c.collective) == Collective::scatter, all_in_one = in_place(c.send);
+  const bool scatters = family(c.collective) == Collective::scatter, sends_in_place = in_place(c.send);
   *send = *recv = 0;
-  if (e.sends && !all_in_one && c.collective != Collective::bcast)
+  if (e.sends && !sends_in_place && c.collective != Collective::bcast)
     *send = scatters ? end_of(c.counts, c.displs, e.send) : end_of(c.send_counts, c.send_displs, e.send);
   if (!in_place(c.recv))
-    *recv = scatters ? e.recv : end_of(c.counts, c.displs, all_in_one ? std::max(e.send, e.recv) : e.recv);
+    *recv = scatters ? e.recv : end_of(c.counts, c.displs, sends_in_place ? std::max(e.send, e.recv) : e.recv);
 }
 
 bool input_piece(const Call& c, int rank, int ranks, std::size_t i, Piece* piece) noexcept {

@@ -18,7 +18,7 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
-// Ends of what this rank accesses of the program's buffers, with gaps between blocks, in elements. 0: nothing.
+// Elements from the start of each buffer of the program to the last one that this rank accesses.
 void find_ends(const Call& call, int rank, int ranks, std::size_t* send, std::size_t* recv) noexcept;
 
 // The i-th contiguous piece of this rank's input.

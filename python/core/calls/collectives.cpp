@@ -17,11 +17,9 @@ void demand(const View& view, std::size_t elements, stretto_type type, const cha
                                         std::to_string(elements) + " are needed");
 }
 
-void demand_one_each(const std::vector<std::size_t>& sizes, int ranks) {
+void demand_one_each(const std::vector<std::size_t>& sizes, int ranks, const char* what) {
   if (!sizes.empty() && sizes.size() != static_cast<std::size_t>(ranks))
-    raise(STRETTO_INVALID_ARGUMENT, std::to_string(sizes.size()) +
-                                        " counts or displacements were given; the "
-                                        "communicator has " +
+    raise(STRETTO_INVALID_ARGUMENT, std::to_string(sizes.size()) + " " + what + " were given; the communicator has " +
                                         std::to_string(ranks) + " ranks");
 }
 
@@ -35,13 +33,15 @@ void Call::check_overlap() const {
 
 void Call::check_lengths(stretto_comm comm) const {
   const int ranks = stretto_comm_size(comm);
-  for (const auto* sizes : {&sent.counts, &sent.displacements, &received.counts, &received.displacements})
-    demand_one_each(*sizes, ranks);
+  demand_one_each(sent.counts, ranks, "counts of x");
+  demand_one_each(sent.displacements, ranks, "displacements of x");
+  demand_one_each(received.counts, ranks, "counts of out");
+  demand_one_each(received.displacements, ranks, "displacements of out");
   const stretto_call c = record();
   std::size_t sends = 0, receives = 0;
   check(stretto_call_extent(&c, comm, &sends, &receives));
   demand(send, sends, type, "x");
-  demand(recv, receives, type, "out");
+  demand(recv, receives, type, collective == STRETTO_BCAST ? "x" : "out");
   for (const View& one : contributions) demand(one, count, type, "a contribution");
 }
 

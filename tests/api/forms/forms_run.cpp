@@ -58,10 +58,18 @@ stretto_call record_of(const Form& f, const Arrangement& a, const Buffers& b, st
 std::string judge_extent(const Form& f, const Arrangement& a, const stretto_call& c, stretto_comm comm) {
   std::size_t send = 0, recv = 0;
   if (stretto_call_extent(&c, comm, &send, &recv) != STRETTO_OK) return stretto_message();
-  const std::size_t there = a.send_in_place ? 0 : a.send.size(), room = a.recv_in_place ? 0 : a.recv.size();
-  const bool full = f.gap == 0 && f.collective != STRETTO_EXSCAN;
-  if (send <= there && recv <= room && (!full || (send == there && recv == room))) return {};
-  return fmt::format("the call's extent is {} and {} in buffers of {} and {}", send, recv, there, room);
+  const auto end_of = [&](std::size_t room, const std::vector<std::size_t>& displs) {
+    if (room == 0 || displs.empty()) return room;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < displs.size(); ++i)
+      if (a.counts[i] > 0) end = std::max(end, displs[i] + a.counts[i]);
+    return end;
+  };
+  const std::size_t sent = end_of(a.send_in_place ? 0 : a.send.size(), a.send_displs);
+  std::size_t received = end_of(a.recv_in_place ? 0 : a.recv.size(), a.recv_displs);
+  if (f.collective == STRETTO_EXSCAN && stretto_comm_rank(comm) == 0 && !a.send_in_place) received = 0;
+  if (send == sent && recv == received) return {};
+  return fmt::format("the call's extent is {} and {} where buffers end at {} and {}", send, recv, sent, received);
 }
 
 stretto_status by_record(const stretto_call& c, const stretto_options* o, stretto_comm comm, Request request) {
