@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "../../tests/codec/cuda/gpu_support.hpp"
+#include "../../timing/gpu_support.hpp"
 #include "gpu_fields.hpp"
 #include "gpu_timing.hpp"
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../tests/codec/cuda/gpu_support.hpp"
+#include "../../timing/gpu_support.hpp"
 #include "gpu_fields.hpp"
 #include "gpu_timing.hpp"
 #include "peer_codec.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../../tests/codec/cuda/gpu_support.hpp"
+#include "../../timing/gpu_support.hpp"
 
 struct Field {
   std::string name;

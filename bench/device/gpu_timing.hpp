@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "../../tests/codec/cuda/gpu_support.hpp"
+#include "../../timing/gpu_support.hpp"
 
 inline void* device(std::size_t bytes) {
   void* p = nullptr;

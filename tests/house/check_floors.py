@@ -5,6 +5,7 @@ programs include nothing of the folders that use them.
 usage: check_floors.py [ROOT]    prints each include that climbs, as FILE:LINE, and exits 1 when there is one.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -67,13 +68,20 @@ def climbing(root):
                 yield file, number, f'{floor} includes "{path}", and may include "{FACES[floor, target]}" alone'
 
 
+def folder_of(path, file, root):
+    """The top folder of an included path, which may climb by dots from its file."""
+    if ".." in path.split("/"):
+        path = os.path.relpath(os.path.normpath(file.parent / path), root)
+    return path.split("/")[0]
+
+
 def from_above(root):
     """Yields (file, line number, what is wrong)."""
     for room, above in ABOVE.items():
         for file in sorted(f for f in (root / room).rglob("*") if f.suffix in SOURCES):
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
-                if match and match["path"].split("/")[0] in above:
+                if match and folder_of(match["path"], file, root) in above:
                     yield file, number, f'{room} includes "{match["path"]}", which is above it'
 
 

@@ -16,6 +16,6 @@ for entry in json.loads(commands.read_text(encoding="utf-8")) if commands.exists
 if not levels:
     print("no headers are precompiled in this build")
     sys.exit(77)
-failed = {header: {level: files[:3] for level, files in told.items()} for header, told in levels.items() if len(told) > 1}
-print(f"{len(levels)} headers of {sum(len(files) for told in levels.values() for files in told.values())} files")
+failed = {header: {level: files[:3] for level, files in by_level.items()} for header, by_level in levels.items() if len(by_level) > 1}
+print(f"{len(levels)} headers of {sum(len(files) for by_level in levels.values() for files in by_level.values())} files")
 sys.exit(json.dumps(failed, indent=2) if failed else 0)

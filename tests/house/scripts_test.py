@@ -51,6 +51,8 @@ class Floors(unittest.TestCase):
         status, text = self.check("apps/a.cpp", '#include "timing/rows.hpp"\n#include "bench/data.hpp"\n')
         self.assertEqual((status, text), (1, 'apps/a.cpp:2: apps includes "bench/data.hpp", which is above it\n'))
         self.assertEqual(self.check("timing/a.hpp", '#include "apps/a.hpp"\n')[0], 1)
+        self.assertEqual(self.check("apps/sub/a.cpp", '#include "../../bench/data.hpp"\n')[0], 1)
+        self.assertEqual(self.check("apps/sub/a.cpp", '#include "../a.hpp"\n')[0], 0)
 
     def test_an_include_that_leaves_its_directory_by_dots_is_refused(self):
         self.assertEqual(self.check("codec/a.cpp", '#include "../engine/run.hpp"\n')[0], 1)

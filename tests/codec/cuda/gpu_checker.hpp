@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu_support.hpp"
+#include "../../../timing/gpu_support.hpp"
 
 namespace stretto::codec {
 
