@@ -59,7 +59,7 @@ def findings(text):
 
 
 if __name__ == "__main__":
-    told = findings(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
-    if told != A_RELEASE_ADDS:
-        sys.exit("\n".join([*(one for one in told if one not in A_RELEASE_ADDS), *(f"no longer found: {one}" for one in A_RELEASE_ADDS if one not in told)]))
-    print("conda: nothing is found but what a release adds:", *(one.split(" ", 1)[1] for one in told), sep="\n  ")
+    found = findings(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if sorted(found) != sorted(A_RELEASE_ADDS):
+        sys.exit("\n".join([*(one for one in found if one not in A_RELEASE_ADDS), *(f"no longer found: {one}" for one in A_RELEASE_ADDS if one not in found)]))
+    print("conda: nothing is found but what a release adds:", *(one.split(" ", 1)[1] for one in found), sep="\n  ")
