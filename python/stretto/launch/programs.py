@@ -115,7 +115,8 @@ def launchers_of(path):
 
 
 def fitting(path, flavour):
-    return flavour not in (*MPIS, STANDARD, EARLY) or mpi_of(path) in (None, flavour)
+    """Whether a program or library serves this MPI. A wheel's libraries are linked to none, and need the standard's final interface."""
+    return flavour not in (*MPIS, STANDARD, EARLY) or mpi_of(path) in ((EARLY,) if flavour == EARLY else (None, flavour))
 
 
 def missing(what, name, places, flavour):

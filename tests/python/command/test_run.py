@@ -409,6 +409,7 @@ def test_the_standard_interface_of_an_early_mpich_is_refused(stretto):
 
     said = run(early, standard, stretto.refused)
     assert "the program is linked to libmpi_abi.so.0, of an MPICH before 5.0.2" in said and "by this MPICH's mpicc" in said
+    assert "MPICH before 5.0.2" in run(early, "\tlibc.so.6 => not found\n", stretto.refused)  # a wheel's library
     assert str(library) in run(early, early, stretto.succeeds)
     assert "libstretto_mpi_abi.so, for programs of the standard" in run(standard, early, stretto.refused)
 
