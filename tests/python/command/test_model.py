@@ -103,7 +103,7 @@ def test_an_overlap_is_shown_in_transfers(answering):
         assert word in shown, shown
 
 
-def test_an_overlap_is_drawn_with_the_numbers_of_ranks_from_which_the_closed_form_splits():
+def test_an_overlap_is_drawn_with_the_marks_of_the_closed_form():
     with plots.style():
         _, axes = plots.plt.subplots()
         plots.overlap_lines(axes, OVERLAP)
