@@ -1,6 +1,5 @@
 // Sums of narrow groups, block by block, and of wide ones. Residuals of the lower order are differenced on the fly.
 #include <cstring>
-#include <type_traits>
 
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
@@ -16,8 +15,7 @@ namespace {
 
 template <class Code>
 STRETTO_INLINE Code plus(Code a, Code b, bool negate) noexcept {
-  const auto u = static_cast<std::make_unsigned_t<Code>>(a), v = static_cast<std::make_unsigned_t<Code>>(b);
-  return static_cast<Code>(negate ? u - v : u + v);
+  return negate ? wrapping_difference(a, b) : wrapping_sum(a, b);
 }
 
 enum class Sign { a_plus_b, a_minus_b, b_minus_a };

@@ -3,6 +3,7 @@
 #include "codec/avx512/choose.hpp"
 #include "codec/avx512/group.hpp"
 #include "codec/numbers/arithmetic.hpp"
+#include "codec/numbers/wrapping.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -14,7 +15,7 @@ struct Row16 {
 };
 STRETTO_INLINE void precede(std::int16_t* q, std::int32_t base, std::int32_t slope) noexcept {
   q[-1] = static_cast<std::int16_t>(base);
-  q[-2] = static_cast<std::int16_t>(static_cast<std::uint32_t>(base) - static_cast<std::uint32_t>(slope));
+  q[-2] = static_cast<std::int16_t>(wrapping_difference(base, slope));
 }
 
 // Unaligned loads replace shuffles, which limit the speed.
@@ -75,11 +76,8 @@ STRETTO_INLINE void fetch_share(PrefetchCursor& ahead) noexcept {
 
 template <Predictor kPredictor, class Code>
 STRETTO_INLINE void fresh(const Code* q, std::int32_t* base, std::int32_t* slope) noexcept {
-  const auto minus = [](std::int32_t a, std::int32_t b) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
-  };
-  *slope = kPredictor == Predictor::second ? minus(q[1], q[0]) : 0;
-  *base = kPredictor >= Predictor::first ? minus(q[0], *slope) : 0;
+  *slope = kPredictor == Predictor::second ? wrapping_difference<std::int32_t>(q[1], q[0]) : 0;
+  *base = kPredictor >= Predictor::first ? wrapping_difference<std::int32_t>(q[0], *slope) : 0;
 }
 
 template <Predictor kPredictor>
@@ -118,10 +116,6 @@ STRETTO_INLINE std::uint8_t* write_planes(const std::int32_t* q, std::int32_t ba
   }
   *widths = out.widths;
   return p;
-}
-
-STRETTO_INLINE std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) noexcept {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
 }
 
 // between(p) writes the section between slope and planes, and returns its end. Codes are the sums of `origin` and q.

@@ -175,12 +175,10 @@ STRETTO_INLINE std::uint8_t* write_wide_head(Predictor predictor, std::int64_t b
 
 template <Predictor kPredictor>
 std::size_t encode_wide(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out) noexcept {
-  const auto minus = [](std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-  };
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(q);
   const auto q0 = load<std::int64_t>(bytes), q1 = load<std::int64_t>(bytes + 8);
-  const std::int64_t slope = kPredictor == Predictor::second ? minus(q1, q0) : 0, base = minus(q0, slope);
+  const std::int64_t slope = kPredictor == Predictor::second ? wrapping_difference(q1, q0) : 0,
+                     base = wrapping_difference(q0, slope);
   std::uint8_t* p = write_wide_head(kPredictor, base, slope, out);
   Residuals64<order_of(kPredictor)> residuals{_mm512_set1_epi64(base), _mm512_set1_epi64(slope)};
   WidthWriter widths{_mm256_setzero_si256()};

@@ -5,19 +5,13 @@
 #define STRETTO_PORTABLE_ENCODE_INL_H_
 #endif
 
+#include "codec/numbers/wrapping.hpp"
 #include "codec/portable/blocks-inl.h"
 #include "codec/portable/codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
-
-inline std::int32_t wrapping_sum(std::int32_t u, std::int32_t v) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) + static_cast<std::uint32_t>(v));
-}
-inline std::int32_t wrapping_difference(std::int32_t u, std::int32_t v) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(u) - static_cast<std::uint32_t>(v));
-}
 
 struct Start {
   std::int32_t base = 0, slope = 0;
@@ -28,8 +22,8 @@ template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};
   if (own != Predictor::second || result != own) return {};
-  const std::int32_t slope = wrapping_difference(q[1], q[0]);
-  return {wrapping_difference(q[0], slope), slope};
+  const auto slope = wrapping_difference<std::int32_t>(q[1], q[0]);
+  return {wrapping_difference<std::int32_t>(q[0], slope), slope};
 }
 
 template <class T>
