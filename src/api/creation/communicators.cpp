@@ -57,8 +57,7 @@ struct Meeting {
   void refuse(Status s) {
     if (status != Status::ok) return;
     status = s;
-    why.fill(0);
-    std::string_view(message()).copy(why.data(), why.size() - 1);
+    copy_message(why);
   }
 };
 

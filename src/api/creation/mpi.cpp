@@ -2,7 +2,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <string_view>
 
 #include "api/creation/create.hpp"
 #include "api/creation/modules.hpp"
@@ -42,7 +41,7 @@ Status find_fitting() noexcept {
   const Status s = api::find_module(api::module_of(mpi.abi), &module);
   if (s == Status::unsupported) {
     std::array<char, 384> why{};
-    std::string_view(message()).copy(why.data(), why.size() - 1);
+    copy_message(why);
     return fail(s, "the MPI of this process is '{}'; {}; build stretto with that MPI's mpicc, or set STRETTO_MODULES",
                 mpi.version, why.data());
   }

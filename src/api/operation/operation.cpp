@@ -113,7 +113,7 @@ void Operation::leave_meeting(Status s) noexcept {
     moved_ = true;
     decision_.choice.in_node = decision_.choice.provider == Provider::schedules;
     decision_.choice.split = split;
-    if (decision_.choice.in_node) decision_.choice.schedule.copy(ran_.algorithm.data(), ran_.algorithm.size() - 1);
+    if (decision_.choice.in_node) copy_text(decision_.choice.schedule, ran_.algorithm);
     leave_running(s);
   } else {
     meeting_runs_ = false;

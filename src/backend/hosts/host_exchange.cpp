@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string_view>
 
 #include "base/guarded.hpp"
 #include "engine/tags.hpp"
@@ -74,7 +73,7 @@ Status HostExchange::allgather(const void* mine, std::size_t bytes, void* all) n
                                                            .in = i == static_cast<std::size_t>(rank_) ? mine : nullptr,
                                                            .out = static_cast<std::byte*>(all) + i * bytes};
   status_ = engine_.run(work_);
-  if (status_ != Status::ok) std::string_view(message()).copy(why_.data(), why_.size() - 1);
+  if (status_ != Status::ok) copy_message(why_);
   return status_;
 }
 

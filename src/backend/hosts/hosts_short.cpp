@@ -97,7 +97,7 @@ Status ShortCall::run_as(std::uint64_t number, const void* send, void* recv, dou
   if (s == Status::ok) s = move(in_place(send) ? nullptr : send, recv);
   if (s == Status::ok) return s;
   std::array<char, 512> text{};
-  std::string_view(message()).copy(text.data(), text.size() - 1);
+  copy_message(text);
   at_.engine.give_up(s, text.data(), number);
   retain_rooms();
   return fail(s, "{} through the memory of several hosts: {}", schedule::name(kind_), text.data());

@@ -87,9 +87,8 @@ class Nodes final : public NodesBackend {
     if (short_call) return short_call->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
     if (s == Status::ok) return s;
     // Other hosts wait for messages of this collective.
-    const std::string_view why(message());
     std::array<char, 512> text{};
-    why.copy(text.data(), text.size() - 1);
+    copy_message(text);
     engine_.give_up(s, text.data(), number);
     hosts_.retain_rooms();
     return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -236,7 +235,7 @@ using Reason = std::array<char, 160>;
 Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
   std::array<Reason, 128> all;
   Reason own{};
-  if (mine != Status::ok) std::string_view(message()).copy(own.data(), own.size() - 1);
+  if (mine != Status::ok) copy_message(own);
   const bool few = static_cast<std::size_t>(exchange.size()) <= all.size();
   if (few && exchange.allgather(own.data(), own.size(), all.data()) == Status::ok) return all[failed];
   Reason unknown{"which has its message"};
