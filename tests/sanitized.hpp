@@ -3,9 +3,9 @@
 #pragma once
 
 #ifdef STRETTO_SANITIZED
-inline constexpr bool sanitized = true;
+inline constexpr bool kSanitized = true;
 #else
-inline constexpr bool sanitized = false;
+inline constexpr bool kSanitized = false;
 #endif
 
-inline constexpr int stride_if_sanitized(int stride) { return sanitized ? stride : 1; }
+inline constexpr int stride_if_sanitized(int stride) { return kSanitized ? stride : 1; }

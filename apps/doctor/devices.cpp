@@ -27,11 +27,11 @@ class Library {
   template <class... A>
   int call(const char* name, A... arguments) const {
     const auto function = reinterpret_cast<int (*)(A...)>(dlsym(handle_, name));
-    return function ? function(arguments...) : absent;
+    return function ? function(arguments...) : kAbsent;
   }
 
  private:
-  static constexpr int absent = -1;
+  static constexpr int kAbsent = -1;
   void* handle_;  // never unloaded: drivers do not support it well
   std::string why_;
 };

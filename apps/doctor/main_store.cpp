@@ -20,8 +20,8 @@ using namespace stretto::doctor;
 namespace node = stretto::node;
 using stretto::Status;
 
-constexpr double limit = 60;  // seconds for all ranks to arrive
-constexpr std::size_t name_size = 256;
+constexpr double kLimit = 60;  // seconds for all ranks to arrive
+constexpr std::size_t kNameSize = 256;
 
 class SingleRankExchange final : public node::Exchange {
  public:
@@ -43,7 +43,7 @@ std::unique_ptr<node::Exchange> join(const std::string& name, int rank, int size
   std::unique_ptr<stretto::backend::Transport> made;
   check(stretto::api::find_module("ucx", &module));
   check(stretto::api::open_job_store(&store));
-  check(module->transport_in(*store, {name, rank, size, limit, ""}, &made));
+  check(module->transport_in(*store, {name, rank, size, kLimit, ""}, &made));
   made->created({});
   *over = made->name();
   *transport = made.get();
@@ -56,13 +56,13 @@ Job meet(int rank, int ranks) {
   stretto::backend::Transport *all = nullptr, *within_host = nullptr;
   job.all = join("doctor", rank, ranks, &job.over, &all);
   job.by_transport = [all] { return all ? device_messages_of(*all) : std::string(); };
-  std::string own(name_size, '\0');
+  std::string own(kNameSize, '\0');
   gethostname(own.data(), own.size() - 1);
-  std::vector<char> names(static_cast<std::size_t>(ranks) * name_size);
-  check(job.all->allgather(own.data(), name_size, names.data()));
+  std::vector<char> names(static_cast<std::size_t>(ranks) * kNameSize);
+  check(job.all->allgather(own.data(), kNameSize, names.data()));
   std::vector<int> here;
   for (int r = 0; r < ranks; ++r)
-    if (std::memcmp(names.data() + static_cast<std::size_t>(r) * name_size, own.data(), name_size) == 0)
+    if (std::memcmp(names.data() + static_cast<std::size_t>(r) * kNameSize, own.data(), kNameSize) == 0)
       here.push_back(r);
   const auto within = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
   job.here =
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     check(stretto::api::read_rank(&rank, &ranks));
     return examine(argc, argv, rank, [&] { return meet(rank, ranks); });
   } catch (const std::exception& e) {
-    char host[name_size] = {};
+    char host[kNameSize] = {};
     gethostname(host, sizeof host - 1);
     fmt::print(stderr, "stretto-doctor: rank {} on {}: {}\n", rank, host, e.what());
     return 1;

@@ -56,7 +56,7 @@ schedule::Collective collective_of(const Arguments& arguments) {
   if (name == "reduce_scatter_block") name = "reduce_scatter";
   if (const auto c = schedule::find_collective(name)) return *c;
   std::string there;
-  for (int i = 0; i < schedule::collectives; ++i)
+  for (int i = 0; i < schedule::kCollectives; ++i)
     if (const auto c = static_cast<schedule::Collective>(i); schedule::is_family(c))
       there += (there.empty() ? "" : ", ") + std::string(schedule::name(c));
   throw Problem(
@@ -175,7 +175,7 @@ model::Question question_of(const Arguments& a) {
   const bool named = a.payload != "auto";
   if (named && !payload::find(a.payload.c_str(), &forced)) {
     std::string names = "auto";
-    for (const payload::Traits& t : payload::all_traits) names += std::string(", ") + t.name;
+    for (const payload::Traits& t : payload::kAllTraits) names += std::string(", ") + t.name;
     throw Problem(fmt::format("payload '{}' is none of {}, and doc, which is recompress", a.payload, names));
   }
   const bool halves = named && payload::traits(forced).form == payload::Form::halves;

@@ -9,7 +9,7 @@
 namespace stretto::app {
 namespace {
 
-constexpr std::size_t left = 24, width = 79;  // columns of names, and in total
+constexpr std::size_t kLeft = 24, kWidth = 79;  // columns of names, and in total
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -22,13 +22,13 @@ std::string wrapped(std::string line, const std::string& text) {
   std::istringstream words(text);
   const auto end_line = [&] {
     all += line + "\n";
-    line = std::string(left, ' ');
+    line = std::string(kLeft, ' ');
   };
-  if (line.size() + 1 > left) end_line();
-  line.resize(std::max(line.size(), left), ' ');
+  if (line.size() + 1 > kLeft) end_line();
+  line.resize(std::max(line.size(), kLeft), ' ');
   bool begun = false;
   for (std::string word; words >> word; begun = true) {
-    if (begun && line.size() + 1 + word.size() > width) {
+    if (begun && line.size() + 1 + word.size() > kWidth) {
       end_line();
       begun = false;
     }

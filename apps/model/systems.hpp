@@ -21,7 +21,7 @@ inline std::span<const PublishedSystem> known_systems() noexcept {
   constexpr std::string_view ring = "ring", doubling = "recursive_doubling", two_floors = "hierarchical_ring";
   // name, {compression, combining, up_front, agree, own_beside, sums_after, raw_inside, raw_below, halves}, overlap,
   // allreduce, reduce_scatter, allgather
-  static constexpr PublishedSystem all[] = {
+  static constexpr PublishedSystem kAll[] = {
       {"mpi-ring", {T::raw, M::raw, false, true, false, 0, false}, true, ring, ring, ring},
       {"mpi-recursive-doubling", {T::raw, M::raw, false, true, false, 0, false}, true, doubling, "", doubling},
       {"cprp2p", {T::every_hop, M::raw, false, false, false, 0, false}, false, ring, ring, ring},
@@ -35,7 +35,7 @@ inline std::span<const PublishedSystem> known_systems() noexcept {
       {"bfloat16", {T::once, M::raw, false, true, false, 0, false, 0, true}, true, ring, ring, ring},
       {"argm", {T::once, M::fused, false, true, true, 0, true}, false, two_floors, "", ""},
   };
-  return all;
+  return kAll;
 }
 
 inline const PublishedSystem* find_system(std::string_view name) noexcept {

@@ -20,7 +20,7 @@ namespace {
 
 using schedule::Collective;
 
-constexpr std::string_view grammar =
+constexpr std::string_view kGrammar =
     "'compute TIME', 'repeat COUNT', or 'COLLECTIVE BYTES' with reduce, bcast, allreduce, gather or scatter, or one of "
     "them as ireduce, ...";
 
@@ -117,7 +117,7 @@ Work parse_work(const std::string& text) {
     const std::vector<std::string> words = words_of(part);
     if (words.size() != 2) {
       const std::string trimmed = words.empty() ? "" : part.substr(part.find(words[0]));
-      throw Problem(fmt::format("work '{}': '{}' is none of {}", text, trimmed, grammar));
+      throw Problem(fmt::format("work '{}': '{}' is none of {}", text, trimmed, kGrammar));
     }
     const std::string &what = words[0], &value = words[1];
     if (what == "compute") {
@@ -130,7 +130,7 @@ Work parse_work(const std::string& text) {
       call->bytes = static_cast<double>(parse_size(value));
       work.calls.push_back(*call);
     } else {
-      throw Problem(fmt::format("work '{}': '{}' is none of {}", text, what, grammar));
+      throw Problem(fmt::format("work '{}': '{}' is none of {}", text, what, kGrammar));
     }
   }
   if (work.compute <= 0) throw Problem(fmt::format("work '{}' has no compute", text));

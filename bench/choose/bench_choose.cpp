@@ -40,8 +40,8 @@ struct Options {
   bool first_calls = false, ucx = false;
 };
 
-constexpr double hopeless = 2.5;  // contestants that take this many times the least are dropped from the rounds
-constexpr int longer = 4;         // an open cell takes this many times its seconds
+constexpr double kHopeless = 2.5;  // contestants that take this many times the least are dropped from the rounds
+constexpr int kLonger = 4;         // an open cell takes this many times its seconds
 
 class Bench {
  public:
@@ -190,7 +190,7 @@ class Bench {
     std::vector<Contestant> kept;
     double round_ms = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].mpi() && !all[i].chosen() && first[i] > hopeless * least) continue;
+      if (!all[i].mpi() && !all[i].chosen() && first[i] > kHopeless * least) continue;
       kept.push_back(std::move(all[i]));
       round_ms += first[i] * calls;
     }
@@ -201,7 +201,7 @@ class Bench {
     std::mt19937 order(1);
     std::vector<Contestant*> turns;
     for (Contestant& c : kept) turns.push_back(&c);
-    for (int r = 0; r < rounds || (r < longer * budget && open(kept)); ++r) {
+    for (int r = 0; r < rounds || (r < kLonger * budget && open(kept)); ++r) {
       std::shuffle(turns.begin(), turns.end(), order);
       for (Contestant* c : turns) c->ms.push_back(sample(kind, bytes, *c, calls));
     }

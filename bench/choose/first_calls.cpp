@@ -24,11 +24,11 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::array<int, 4> marks = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
-constexpr double hopeless = 3;  // forced paths that take this many times the least are dropped
-constexpr int probes = 3;       // calls that decide this
-constexpr int looks = 5;        // turns that find the fastest forced path
-constexpr int long_turns = 5, least_turns = 5, most_turns = 41;
+constexpr std::array<int, 4> kMarks = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
+constexpr double kHopeless = 3;  // forced paths that take this many times the least are dropped
+constexpr int kProbes = 3;       // calls that decide this
+constexpr int kLooks = 5;        // turns that find the fastest forced path
+constexpr int kLongTurns = 5, kLeastTurns = 5, kMostTurns = 41;
 
 struct Contestant {
   std::string name;
@@ -130,13 +130,13 @@ class FirstCalls {
     for (const Contestant& f : forced) each.push_back(probe(c, f));
     // of a sequence, without its calls
     const double whole = timing::largest(MPI_COMM_WORLD, (MPI_Wtime() - begun) * 1e3);
-    const double setup = std::max(0.0, whole - probes * std::accumulate(each.begin(), each.end(), 0.0)) /
+    const double setup = std::max(0.0, whole - kProbes * std::accumulate(each.begin(), each.end(), 0.0)) /
                          static_cast<double>(each.size());
     const double call = *std::min_element(each.begin() + 1, each.end());
     const Contestant ours = std::move(forced.front());
     std::vector<Contestant> kept;
     for (std::size_t i = 1; i < forced.size(); ++i)
-      if (each[i] < hopeless * call) kept.push_back(std::move(forced[i]));
+      if (each[i] < kHopeless * call) kept.push_back(std::move(forced[i]));
 
     // Half of the time finds the fastest path. The other half measures it in new turns: the least of several noisy
     // medians is too low for the path that has it.
@@ -144,13 +144,13 @@ class FirstCalls {
     const auto calls_in = [&](double sequences) {
       return static_cast<int>(std::min(1e6, (half / sequences - setup) / call));
     };
-    const int looked = std::clamp(calls_in(looks * static_cast<double>(kept.size())), probes, marks[2]);
-    turns(c, looks, looked, pointers(kept));
+    const int looked = std::clamp(calls_in(kLooks * static_cast<double>(kept.size())), kProbes, kMarks[2]);
+    turns(c, kLooks, looked, pointers(kept));
 
-    const int most = std::clamp(calls_in(2.0 * 3 * long_turns), marks[1], marks.back());
-    const int short_turns = static_cast<int>(half / (2.0 * 3 * (setup + marks[1] * call)));
+    const int most = std::clamp(calls_in(2.0 * 3 * kLongTurns), kMarks[1], kMarks.back());
+    const int short_turns = static_cast<int>(half / (2.0 * 3 * (setup + kMarks[1] * call)));
     std::vector<int> told;
-    for (const int mark : marks)
+    for (const int mark : kMarks)
       if (mark < most) told.push_back(mark);
     told.push_back(most);  // each with its fastest path: the first call's may be another than that of many
     std::map<std::string, Compared> compared;
@@ -188,8 +188,8 @@ class FirstCalls {
     Compared three{ours, best, best, ran(c, ours)};
     for (Contestant* of : {&three.ours, &three.best, &three.again}) of->totals.clear();
     const std::vector<Contestant*> all{&three.ours, &three.best, &three.again};
-    turns(c, std::clamp(short_turns, least_turns, most_turns), marks[1], all);
-    if (most > marks[1]) turns(c, long_turns, most, all);
+    turns(c, std::clamp(short_turns, kLeastTurns, kMostTurns), kMarks[1], all);
+    if (most > kMarks[1]) turns(c, kLongTurns, most, all);
     return three;
   }
 
@@ -203,14 +203,14 @@ class FirstCalls {
         double total = 0;
         for (int i = 1; i <= n; ++i) {
           total += took[static_cast<std::size_t>(i - 1)];
-          if (i == n || std::find(marks.begin(), marks.end(), i) != marks.end()) of->totals[i].push_back(total);
+          if (i == n || std::find(kMarks.begin(), kMarks.end(), i) != kMarks.end()) of->totals[i].push_back(total);
         }
       }
     }
   }
 
   double probe(const Cell& c, const Contestant& of) {
-    const std::vector<double> took = sequence(c, of.options, probes);
+    const std::vector<double> took = sequence(c, of.options, kProbes);
     return *std::min_element(took.begin(), took.end());
   }
 

@@ -48,7 +48,7 @@ Verdict judge(const std::vector<double>& chosen, const std::vector<double>& mpi,
       rivals.push_back(&other);
     }
   }
-  v.open = v.over.straddles(1 + tolerated_over);
+  v.open = v.over.straddles(1 + kToleratedOver);
   if (rivals.empty()) return v;
   const auto picked = [&](std::size_t first) {
     std::vector<double> some = half(chosen, first);
@@ -72,7 +72,7 @@ Verdict judge(const std::vector<double>& chosen, const std::vector<double>& mpi,
   if (twin) {
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = (own[i] + twin->ms[i]) / 2;
   }
-  v.open = v.open || ratio(own, best->ms).straddles(1 + tolerated_regret);
+  v.open = v.open || ratio(own, best->ms).straddles(1 + kToleratedRegret);
   return v;
 }
 

@@ -8,7 +8,7 @@
 namespace stretto::bench {
 
 // A choice may cost 5 % more than the MPI's own collective, and 10 % more than the best combination.
-constexpr double tolerated_over = 0.05, tolerated_regret = 0.10;
+constexpr double kToleratedOver = 0.05, kToleratedRegret = 0.10;
 
 struct Rounds {
   std::string name;

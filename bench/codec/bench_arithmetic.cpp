@@ -19,15 +19,15 @@ using payload::Op;
 using payload::Type;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t bytes = 16 * 1024;
-constexpr int calls = 64;  // consecutive, timed together
+constexpr std::size_t kBytes = 16 * 1024;
+constexpr int kCalls = 64;  // consecutive, timed together
 
 // GB/s of one run.
 double run(payload::CombineLoop loop, Type type, std::vector<std::byte>& left, std::vector<std::byte>& right,
            std::vector<std::byte>& out) {
   const auto begin = Clock::now();
-  for (int k = 0; k < calls; ++k) loop(left.data(), right.data(), out.data(), bytes / payload::size_of(type));
-  return static_cast<double>(bytes) * calls / std::chrono::duration<double>(Clock::now() - begin).count() / 1e9;
+  for (int k = 0; k < kCalls; ++k) loop(left.data(), right.data(), out.data(), kBytes / payload::size_of(type));
+  return static_cast<double>(kBytes) * kCalls / std::chrono::duration<double>(Clock::now() - begin).count() / 1e9;
 }
 
 // Highway's name of the baseline of this library's processors.
@@ -38,7 +38,7 @@ const char* plain() {
 }
 
 void measure(timing::Writer& rows, Op op, Type type, const char* best, const char* least, int repeats) {
-  std::vector<std::byte> left(bytes, std::byte{0x3F}), right(bytes, std::byte{0x3F}), out(bytes);
+  std::vector<std::byte> left(kBytes, std::byte{0x3F}), right(kBytes, std::byte{0x3F}), out(kBytes);
   std::vector<double> ours, others;
   for (int k = 0; k < repeats; ++k) {
     payload::choose_loops_target(nullptr);

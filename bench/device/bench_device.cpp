@@ -200,10 +200,10 @@ class Bench {
     std::vector<RowTimes> all;
     if (rate <= 0) {
       if (!ranks_.are_threads()) all.push_back({nullptr, "MPI"});
-      static constexpr DeviceRow native{"native", "native", STRETTO_PAYLOAD_AUTO, false};
-      all.push_back({&native, "native"});
+      static constexpr DeviceRow kNative{"native", "native", STRETTO_PAYLOAD_AUTO, false};
+      all.push_back({&kNative, "native"});
     }
-    for (const DeviceRow& row : bench::device_rows)
+    for (const DeviceRow& row : bench::kDeviceRows)
       if (wanted(row)) all.push_back({&row, std::string(row.name)});
     return all;
   }
@@ -359,8 +359,8 @@ class Bench {
       r.fields["compared"] = t.compared;
       r.fields["raw_bytes_sent"] = t.report.raw_bytes;
       for (std::size_t i = 0; read_calls_ != nullptr && i < t.calls.number.size(); ++i) {
-        r.fields["calls"][bench::driver_call_names[i]] = t.calls.number[i];
-        r.fields["calls_us"][bench::driver_call_names[i]] = t.calls.seconds[i] * 1e6;
+        r.fields["calls"][bench::kDriverCallNames[i]] = t.calls.number[i];
+        r.fields["calls_us"][bench::kDriverCallNames[i]] = t.calls.seconds[i] * 1e6;
       }
     }
     rows_->write(r);

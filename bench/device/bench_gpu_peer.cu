@@ -115,7 +115,7 @@ class Bench {
     ours_ = ours.get();
     codecs_.push_back(std::move(ours));
 #ifdef STRETTO_PEER_CUSZP
-    for (const Mode& mode : cuszp_modes) codecs_.push_back(std::make_unique<CuSZp>(mode, work_));
+    for (const Mode& mode : kCuszpModes) codecs_.push_back(std::make_unique<CuSZp>(mode, work_));
 #endif
 #ifdef STRETTO_PEER_NVCOMP
     codecs_.push_back(std::make_unique<Bitcomp>("default", BITCOMP_DEFAULT_ALGO, work_));

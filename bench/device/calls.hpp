@@ -13,15 +13,15 @@ namespace stretto::bench {
 
 // `vain`: a query for an event that was not over.
 enum class DriverCall : std::uint8_t { kernel, clear, copy, record, wait, query, vain, allocate };
-inline constexpr std::size_t driver_calls = 8;
-inline constexpr std::array<const char*, driver_calls> driver_call_names{"kernel", "clear", "copy", "record",
-                                                                         "wait",   "query", "vain", "allocate"};
+inline constexpr std::size_t kDriverCalls = 8;
+inline constexpr std::array<const char*, kDriverCalls> kDriverCallNames{"kernel", "clear", "copy", "record",
+                                                                        "wait",   "query", "vain", "allocate"};
 
 // Sums over all threads. A launch of the codec counts as a kernel, a clearing, and a copy of its result if it has one;
 // its seconds count for the kernel.
 struct DriverCalls {
-  std::array<std::uint64_t, driver_calls> number{};
-  std::array<double, driver_calls> seconds{};
+  std::array<std::uint64_t, kDriverCalls> number{};
+  std::array<double, kDriverCalls> seconds{};
 
   std::uint64_t of(DriverCall call) const noexcept { return number[static_cast<std::size_t>(call)]; }
 };

@@ -56,7 +56,7 @@ class Measurement {
     double call = 0, byte = 0;
   };
 
-  static constexpr std::size_t part = 16;  // ratio of the two lengths
+  static constexpr std::size_t kPart = 16;  // ratio of the two lengths
 
   template <class F>
   double median_of(F f) {
@@ -78,18 +78,18 @@ class Measurement {
         stream_.finish();
       });
     };
-    const double small = time(large_ / part);
+    const double small = time(large_ / kPart);
     return line(small, time(large_));  // the longer length last: its stream stays for later reads
   }
   Line line(double small, double large) const {
-    const double n = static_cast<double>(large_), byte = std::max(0.0, (large - small) / (n - n / part));
-    return {std::max(0.0, small - byte * n / part), byte};
+    const double n = static_cast<double>(large_), byte = std::max(0.0, (large - small) / (n - n / kPart));
+    return {std::max(0.0, small - byte * n / kPart), byte};
   }
 
   template <class F>
   Line with_streams(F f) {
     double seconds[2];
-    const std::size_t lengths[2] = {large_ / part, large_};
+    const std::size_t lengths[2] = {large_ / kPart, large_};
     for (int i = 0; i < 2; ++i) {
       write(StreamOperation::compress, lengths[i], &a_);
       const std::size_t bytes = stream_bytes();

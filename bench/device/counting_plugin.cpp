@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 struct Counter {
   std::atomic<std::uint64_t> number{0}, nanoseconds{0};
 };
-using Counters = std::array<Counter, bench::driver_calls>;
+using Counters = std::array<Counter, bench::kDriverCalls>;
 
 // Each thread counts in its own memory, which outlives the thread.
 struct All {

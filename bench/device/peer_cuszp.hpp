@@ -20,7 +20,7 @@ struct Mode {
   void (*call_compress)(float*, unsigned char*, std::size_t, std::size_t*, float, cudaStream_t);
   void (*call_decompress)(float*, unsigned char*, std::size_t, std::size_t, float, cudaStream_t);
 };
-constexpr Mode cuszp_modes[] = {
+constexpr Mode kCuszpModes[] = {
     {"fixed", cuSZp_compress_kernel_1D_fixed_f32, cuSZp_decompress_kernel_1D_fixed_f32, cuSZp_compress_1D_fixed_f32,
      cuSZp_decompress_1D_fixed_f32},
     {"plain", cuSZp_compress_kernel_1D_plain_f32, cuSZp_decompress_kernel_1D_plain_f32, cuSZp_compress_1D_plain_f32,
@@ -43,7 +43,7 @@ class CuSZp : public Codec {
   }
   void compress(float eps) override {
     clear_flags();
-    mode_.compress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.x, out_, offsets_, local_, flags_, eps,
+    mode_.compress<<<groups_, tblock_size, kSharedBytes, work_.stream>>>(work_.x, out_, offsets_, local_, flags_, eps,
                                                                          work_.n);
     must(cudaGetLastError(), "cuSZp");
   }
@@ -55,7 +55,7 @@ class CuSZp : public Codec {
   }
   void decompress(float eps) override {
     clear_flags();
-    mode_.decompress<<<groups_, tblock_size, shared_bytes, work_.stream>>>(work_.y, out_, offsets_, local_, flags_, eps,
+    mode_.decompress<<<groups_, tblock_size, kSharedBytes, work_.stream>>>(work_.y, out_, offsets_, local_, flags_, eps,
                                                                            work_.n);
     must(cudaGetLastError(), "cuSZp");
   }
@@ -66,7 +66,7 @@ class CuSZp : public Codec {
   void call_decompress(float eps) override { mode_.call_decompress(work_.y, out_, work_.n, bytes_, eps, work_.stream); }
 
  private:
-  static constexpr std::size_t shared_bytes = 2 * sizeof(unsigned);  // as cuSZp's functions ask for
+  static constexpr std::size_t kSharedBytes = 2 * sizeof(unsigned);  // as cuSZp's functions ask for
   std::size_t flag_bytes() const { return 3 * sizeof(unsigned) * (groups_ + 1); }
   void clear_flags() { must(cudaMemsetAsync(offsets_, 0, flag_bytes(), work_.stream), "memset"); }
 

@@ -16,7 +16,7 @@ struct DeviceRow {
 
 // docs/model.md has the table in words. "raw", the ring of exact values over the same carrier, is the baseline of all
 // others.
-inline constexpr DeviceRow device_rows[] = {
+inline constexpr DeviceRow kDeviceRows[] = {
     {"raw", "ring", STRETTO_PAYLOAD_RAW, false},
     {"CPRP2P", "ring", STRETTO_PAYLOAD_CPRP2P, false},
     {"C-Coll", "ring", STRETTO_PAYLOAD_RECOMPRESS, false},

@@ -127,7 +127,7 @@ class Bench {
       for (const Ucx& u : over_ucx_) all.push_back({u.name + ", rel:1e-3", ours(what, u.comm, n, block, 1e-3)});
     }
     int repeats = 3;
-    for (int k = -warm_up; k < repeats; ++k) {
+    for (int k = -kWarmUp; k < repeats; ++k) {
       for (Contestant& c : all) {
         rewrite(n, k);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -152,7 +152,7 @@ class Bench {
     }
   }
 
-  static constexpr int warm_up = 12;
+  static constexpr int kWarmUp = 12;
   const Options& o_;
   int rank_ = 0, ranks_ = 1;
   stretto_comm over_mpi_ = nullptr;

@@ -48,7 +48,7 @@ struct Case {
   Collective run;
 };
 
-constexpr std::array<Case, 5> cases = {
+constexpr std::array<Case, 5> kCases = {
     {{"bcast", bcast}, {"allgather", allgather}, {"gather", gather}, {"scatter", scatter}, {"alltoall", alltoall}}};
 
 // Milliseconds of the slowest rank.
@@ -101,7 +101,7 @@ int run(int argc, char** argv, int rank) {
   std::vector<MPI_Comm> comms;
   for (const std::string& b : bounds) comms.push_back(bounded(b));
   timing::Writer writer(rank == 0 ? json : "");
-  for (const Case& c : cases) {
+  for (const Case& c : kCases) {
     std::vector<std::vector<double>> ms(1 + comms.size());
     std::vector<double> error(comms.size(), 0);
     for (int k = 0; k <= repeats; ++k) {

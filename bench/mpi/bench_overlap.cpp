@@ -64,7 +64,7 @@ bool is_preloaded() {
 // Computation of a program, in pieces of some microseconds.
 class Work {
  public:
-  Work() : a_(length, 1), b_(length, 2), c_(length, 3) {}
+  Work() : a_(kLength, 1), b_(kLength, 2), c_(kLength, 3) {}
 
   void run(const std::string& kind, std::size_t pieces) {
     if (kind == "registers")
@@ -87,19 +87,19 @@ class Work {
   // Over arrays larger than the caches, a part per piece.
   void triad() {
     const std::size_t from = next();
-    for (std::size_t i = from; i < from + part; ++i) a_[i] = b_[i] + 0.5 * c_[i];
+    for (std::size_t i = from; i < from + kPart; ++i) a_[i] = b_[i] + 0.5 * c_[i];
   }
   void stencil() {
-    const std::size_t from = std::max<std::size_t>(next(), row), to = std::min(from + part, length - row);
-    for (std::size_t i = from; i < to; ++i) a_[i] = 0.2 * (b_[i] + b_[i - 1] + b_[i + 1] + b_[i - row] + b_[i + row]);
+    const std::size_t from = std::max<std::size_t>(next(), kRow), to = std::min(from + kPart, kLength - kRow);
+    for (std::size_t i = from; i < to; ++i) a_[i] = 0.2 * (b_[i] + b_[i - 1] + b_[i + 1] + b_[i - kRow] + b_[i + kRow]);
   }
   std::size_t next() {
     const std::size_t from = at_;
-    at_ = at_ + 2 * part > length ? 0 : at_ + part;
+    at_ = at_ + 2 * kPart > kLength ? 0 : at_ + kPart;
     return from;
   }
 
-  static constexpr std::size_t length = std::size_t{16} << 20, part = 4096, row = 4096;
+  static constexpr std::size_t kLength = std::size_t{16} << 20, kPart = 4096, kRow = 4096;
   std::vector<double> a_, b_, c_;
   std::size_t at_ = 0;
   volatile double sink_ = 0;

@@ -17,8 +17,8 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::size_t piece = 8192;        // floats copied at a time
-constexpr std::size_t summed = 2 * piece;  // copied, added and copied at a time: fewer synchronisations are better
+constexpr std::size_t kPiece = 8192;         // floats copied at a time
+constexpr std::size_t kSummed = 2 * kPiece;  // copied, added and copied at a time: fewer synchronisations are better
 
 void spin_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) noexcept {
   while (value.load(std::memory_order_acquire) < least) pause();
@@ -56,15 +56,15 @@ const char* name(CopyPath path) noexcept {
 }
 
 std::span<const CopyPath> copy_paths(bool mapped) noexcept {
-  static constexpr CopyPath of_mapped[] = {CopyPath::mapped_plain, CopyPath::mapped_streaming};
-  static constexpr CopyPath of_private[] = {CopyPath::staged_plain, CopyPath::staged_streaming, CopyPath::staged_back,
+  static constexpr CopyPath kOfMapped[] = {CopyPath::mapped_plain, CopyPath::mapped_streaming};
+  static constexpr CopyPath kOfPrivate[] = {CopyPath::staged_plain, CopyPath::staged_streaming, CopyPath::staged_back,
                                             CopyPath::kernel, CopyPath::kernel_halves};
-  if (mapped) return of_mapped;
-  return of_private;
+  if (mapped) return kOfMapped;
+  return kOfPrivate;
 }
 
 Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.rank()) {
-  const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * summed * sizeof(float);
+  const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * kSummed * sizeof(float);
   const std::size_t each = 2 * vector + stage;
   if (node::make_segment(exchange, 4096 + 2 * each, node::Passing::proc_then_socket, &memory_) != Status::ok)
     throw std::runtime_error(message());
@@ -162,24 +162,24 @@ void Limits::combine_mapped(bool all, node::Stores stores, std::size_t n) noexce
 
 void Limits::combine_staged(bool all, node::Stores stores, std::size_t n) noexcept {
   const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
-  for (std::size_t at = 0, k = 0; at < n; at += summed, k ^= 1) {
-    const std::size_t m = std::min(summed, n - at), half = m / 2;
+  for (std::size_t at = 0, k = 0; at < n; at += kSummed, k ^= 1) {
+    const std::size_t m = std::min(kSummed, n - at), half = m / 2;
     const std::size_t mine = rank_ == 0 ? 0 : half, mine_n = rank_ == 0 ? half : m - half;
     const std::size_t theirs = rank_ == 0 ? half : 0, theirs_n = m - mine_n;
-    float *stage = stage_ + k * 2 * summed, *peer = peer_stage_ + k * 2 * summed;
+    float *stage = stage_ + k * 2 * kSummed, *peer = peer_stage_ + k * 2 * kSummed;
     node::copy(stage + theirs, in_ + at + theirs, theirs_n * sizeof(float), stores);
     meet();
     for (std::size_t i = 0; i < mine_n; ++i) out_[at + mine + i] = in_[at + mine + i] + peer[mine + i];
-    if (passes_on) node::copy(stage + summed + mine, out_ + at + mine, mine_n * sizeof(float), stores);
+    if (passes_on) node::copy(stage + kSummed + mine, out_ + at + mine, mine_n * sizeof(float), stores);
     meet();
-    if (wants) std::memcpy(out_ + at + theirs, peer + summed + theirs, theirs_n * sizeof(float));
+    if (wants) std::memcpy(out_ + at + theirs, peer + kSummed + theirs, theirs_n * sizeof(float));
   }
 }
 
 // combine_staged() with fewer cache-line transfers: the other core holds an operand's lines after reading them, and
 // writes the sum back into them.
 void Limits::combine_staged_back(bool all, std::size_t n) noexcept {
-  constexpr std::size_t whole = 2 * summed, block = 512;
+  constexpr std::size_t whole = 2 * kSummed, block = 512;
   const bool wants = all || rank_ == 0, passes_on = all || rank_ == 1;
   for (std::size_t at = 0, k = 0; at < n; at += whole, k ^= 1) {
     const std::size_t m = std::min(whole, n - at), half = m / 2;
@@ -213,10 +213,10 @@ void Limits::read(std::uint64_t address, float* to, std::size_t n) const noexcep
 
 // Receivers of the sum read all of the other's values.
 void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
-  alignas(64) float theirs[piece];
+  alignas(64) float theirs[kPiece];
   meet();
-  for (std::size_t at = 0; at < n && (all || rank_ == 0); at += piece) {
-    const std::size_t m = std::min(piece, n - at);
+  for (std::size_t at = 0; at < n && (all || rank_ == 0); at += kPiece) {
+    const std::size_t m = std::min(kPiece, n - at);
     read(peer_address_ + at * sizeof(float), theirs, m);
     for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
   }
@@ -225,11 +225,11 @@ void Limits::combine_by_kernel(bool all, std::size_t n) noexcept {
 
 // Each adds its half, and receivers of the sum read the other half from its owner.
 void Limits::combine_halves_by_kernel(bool all, std::size_t n) noexcept {
-  alignas(64) float theirs[piece];
+  alignas(64) float theirs[kPiece];
   const std::size_t half = n / 2, first = rank_ == 0 ? 0 : half, end = rank_ == 0 ? half : n;
   meet();
-  for (std::size_t at = first; at < end; at += piece) {
-    const std::size_t m = std::min(piece, end - at);
+  for (std::size_t at = first; at < end; at += kPiece) {
+    const std::size_t m = std::min(kPiece, end - at);
     read(peer_address_ + at * sizeof(float), theirs, m);
     for (std::size_t i = 0; i < m; ++i) out_[at + i] = in_[at + i] + theirs[i];
   }
@@ -256,13 +256,13 @@ void Limits::move(const Move& m, CopyPath path) noexcept {
     case CopyPath::staged_plain:
     case CopyPath::staged_streaming:
     case CopyPath::staged_back:
-      for (std::size_t at = 0, k = 0; at < m.n + piece;
-           at += piece, k ^= 1) {  // one piece is read while the next is written
+      for (std::size_t at = 0, k = 0; at < m.n + kPiece;
+           at += kPiece, k ^= 1) {  // one piece is read while the next is written
         if (m.gives && at < m.n)
-          node::copy(stage_ + k * piece, in_ + m.give + at, std::min(piece, m.n - at) * sizeof(float), stores);
+          node::copy(stage_ + k * kPiece, in_ + m.give + at, std::min(kPiece, m.n - at) * sizeof(float), stores);
         if (m.takes && at > 0) {
-          const std::size_t last = at - piece;
-          std::memcpy(m.to + last, peer_stage_ + (k ^ 1) * piece, std::min(piece, m.n - last) * sizeof(float));
+          const std::size_t last = at - kPiece;
+          std::memcpy(m.to + last, peer_stage_ + (k ^ 1) * kPiece, std::min(kPiece, m.n - last) * sizeof(float));
         }
         meet();
       }

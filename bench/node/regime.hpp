@@ -14,10 +14,10 @@ namespace stretto::bench {
 
 // Microseconds of the round trip: 0.1 to 0.3 where cores share a cache, 0.35 to 0.6 across a processor or with its
 // caches slowed down, and about 1.1 across sockets.
-constexpr double near_limit = 0.33, far_limit = 0.8;
+constexpr double kNearLimit = 0.33, kFarLimit = 0.8;
 
 inline const char* regime_of(double flag_us) noexcept {
-  return flag_us < near_limit ? "near" : flag_us < far_limit ? "far" : "remote";
+  return flag_us < kNearLimit ? "near" : flag_us < kFarLimit ? "far" : "remote";
 }
 
 // For a row: the regime, if equal before and after, else "mixed".

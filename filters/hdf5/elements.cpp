@@ -12,7 +12,7 @@ std::optional<stretto_type> number_of(const Library& hdf5, Id type, const char**
   const auto fields =
       hdf5.symbol<int (*)(Id, std::size_t*, std::size_t*, std::size_t*, std::size_t*, std::size_t*)>("H5Tget_fields");
   if (!class_of || !order || !sign || !size || !fields) {
-    *why = no_functions;
+    *why = kNoFunctions;
     return {};
   }
   const std::size_t bytes = size(type);

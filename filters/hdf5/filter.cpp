@@ -17,20 +17,20 @@
 namespace stretto::hdf5 {
 namespace {
 
-constexpr int filter_id = 451;  // of the range 256 to 511, which is for private use
+constexpr int kFilterId = 451;  // of the range 256 to 511, which is for private use
 
 // The settings of a dataset: three words of the user, three from its type and its chunks, then the number of marks of
 // missing data and two words for each, a float64. Datasets without marks end before their number, unless they are
 // shaped: then the number of axes of a chunk and two words for each, its extent, follow the marks.
 enum Word : unsigned { kind, bound_low, bound_high, type, values_low, values_high, words };
-constexpr unsigned marks_at = words + 1, most_words = marks_at + 2 * STRETTO_MARKS_MAX + 1 + 2 * STRETTO_AXES_MAX;
+constexpr unsigned kMarksAt = words + 1, kMostWords = kMarksAt + 2 * STRETTO_MARKS_MAX + 1 + 2 * STRETTO_AXES_MAX;
 enum Kind : unsigned { lossless, absolute, relative, kinds };
-constexpr unsigned dense = 256;  // added to the kind: streams are dense; added twice: predicted along several axes
+constexpr unsigned kDense = 256;  // added to the kind: streams are dense; added twice: predicted along several axes
 
-constexpr int refused = -1;
-constexpr double exact =
+constexpr int kRefused = -1;
+constexpr double kExact =
     5e-324;  // what a bound relative to a range of 0 asks for: values go into the stream as they are
-constexpr std::size_t values_a_byte = 4096;  // that a stream can hold at most
+constexpr std::size_t kValuesAByte = 4096;  // that a stream can hold at most
 
 struct Settings {
   Kind kind;
@@ -51,14 +51,14 @@ bool fails(const Library& hdf5, const char* message) noexcept {
 }
 
 bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) noexcept {
-  const unsigned told_kind = n < type ? kinds : told[kind] % dense;
-  if (told_kind >= kinds || told[kind] / dense > 2)
+  const unsigned told_kind = n < type ? kinds : told[kind] % kDense;
+  if (told_kind >= kinds || told[kind] / kDense > 2)
     return fails(hdf5,
                  "stretto's filter takes three numbers: 0 lossless, 1 absolute or 2 relative, and 256 more for dense, "
                  "512 for shaped streams; the bound, a float64, as its lower and its upper 32 bits");
   settings.kind = static_cast<Kind>(told_kind);
-  settings.coding = told[kind] >= dense ? STRETTO_DENSE : STRETTO_FIXED;
-  settings.is_shaped = told[kind] >= 2 * dense;
+  settings.coding = told[kind] >= kDense ? STRETTO_DENSE : STRETTO_FIXED;
+  settings.is_shaped = told[kind] >= 2 * kDense;
   settings.bound = std::bit_cast<double>(joined(told[bound_low], told[bound_high]));
   if (settings.kind != lossless && !(settings.bound > 0 && settings.bound <= 1.7976931348623157e308))
     return fails(hdf5, "the bound of stretto's filter is not finite and positive");
@@ -69,16 +69,16 @@ bool read_user_settings(const Library& hdf5, std::size_t n, const unsigned* told
 bool read_marks(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) {
   if (n <= words) return true;
   const unsigned count = told[words];
-  if (count > STRETTO_MARKS_MAX || n < marks_at + 2 * std::size_t{count})
+  if (count > STRETTO_MARKS_MAX || n < kMarksAt + 2 * std::size_t{count})
     return fails(hdf5, "the settings of stretto's filter hold more than 16 marks, or fewer than they say");
   for (unsigned i = 0; i < count; ++i)
-    settings.marks.push_back(std::bit_cast<double>(joined(told[marks_at + 2 * i], told[marks_at + 2 * i + 1])));
+    settings.marks.push_back(std::bit_cast<double>(joined(told[kMarksAt + 2 * i], told[kMarksAt + 2 * i + 1])));
   return true;
 }
 
 bool read_extents(const Library& hdf5, std::size_t n, const unsigned* told, Settings& settings) {
   if (!settings.is_shaped) return true;
-  const std::size_t at = marks_at + 2 * settings.marks.size();
+  const std::size_t at = kMarksAt + 2 * settings.marks.size();
   const unsigned axes = n > at ? told[at] : 0;
   if (axes < 1 || axes > STRETTO_AXES_MAX || n < at + 1 + 2 * std::size_t{axes})
     return fails(hdf5, "the settings of stretto's filter do not say which shape a chunk has");
@@ -111,7 +111,7 @@ bool comes_first(const Library& hdf5, Id properties) noexcept {
   using Get = int (*)(Id, unsigned, unsigned*, std::size_t*, unsigned*, std::size_t, char*, unsigned*);
   const auto get = hdf5.symbol<Get>("H5Pget_filter2");
   std::size_t no_words = 0;
-  return !get || get(properties, 0, nullptr, &no_words, nullptr, 0, nullptr, nullptr) == filter_id;
+  return !get || get(properties, 0, nullptr, &no_words, nullptr, 0, nullptr, nullptr) == kFilterId;
 }
 
 // Adds the fill value that the dataset's creator chose. HDF5's default of 0 is no mark, and NaN needs none.
@@ -190,9 +190,9 @@ double eps_of(const Settings& s, const void* values) {
   const stretto_missing left_out = missing(s);
   if (stretto_value_range_missing(s.type, values, s.values, &left_out, &low, &high, &ignored) != STRETTO_OK ||
       !(high > low))
-    return exact;
+    return kExact;
   const double eps = s.bound * (high / 2 - low / 2) * 2;
-  return eps > exact ? eps : exact;
+  return eps > kExact ? eps : kExact;
 }
 
 // What takes the place of the chunk in *buffer; 0 after a failure, whose message is on HDF5's stack.
@@ -256,7 +256,7 @@ std::size_t encode(const Library& hdf5, const Settings& s, std::size_t bytes, st
 std::size_t decode(const Library& hdf5, const Settings& s, std::size_t bytes, std::size_t* capacity, void** buffer) {
   stretto_stream_info info;
   if (stretto_inspect(*buffer, bytes, &info) != STRETTO_OK) return fails(hdf5, stretto_message());
-  if (info.type != stream_type(s) || info.count != s.values || info.count > values_a_byte * bytes)
+  if (info.type != stream_type(s) || info.count != s.values || info.count > kValuesAByte * bytes)
     return fails(hdf5, "a chunk's stream has another type or count than the dataset");
   const std::size_t n = s.values, room = n * stretto_type_size(s.type);
   std::vector<std::int32_t> wide(is_narrow(s) ? n : 0);
@@ -286,64 +286,64 @@ int stretto_hdf5_set_local(Id properties, Id type_id, Id) {
   const auto get = hdf5.symbol<Get>("H5Pget_filter_by_id2");
   const auto modify = hdf5.symbol<int (*)(Id, int, unsigned, std::size_t, const unsigned*)>("H5Pmodify_filter");
   const auto chunk_of = hdf5.symbol<int (*)(Id, int, std::uint64_t*)>("H5Pget_chunk");
-  const char* why = no_functions;
+  const char* why = kNoFunctions;
   const auto elements = get && modify && chunk_of ? elements_of(hdf5, type_id, &why) : std::nullopt;
   if (!elements) {
     hdf5.error(why);
-    return refused;
+    return kRefused;
   }
-  unsigned flags = 0, told[most_words] = {};
-  std::size_t n = most_words;
-  std::uint64_t chunk[most_dimensions];
-  const int dimensions = chunk_of(properties, most_dimensions, chunk);
-  if (get(properties, filter_id, &flags, &n, told, 0, nullptr, nullptr) < 0 || dimensions < 0) return refused;
+  unsigned flags = 0, told[kMostWords] = {};
+  std::size_t n = kMostWords;
+  std::uint64_t chunk[kMostDimensions];
+  const int dimensions = chunk_of(properties, kMostDimensions, chunk);
+  if (get(properties, kFilterId, &flags, &n, told, 0, nullptr, nullptr) < 0 || dimensions < 0) return kRefused;
   Settings settings{};
-  n = std::min<std::size_t>(n, most_words);
-  if (!read_user_settings(hdf5, n, told, settings)) return refused;
+  n = std::min<std::size_t>(n, kMostWords);
+  if (!read_user_settings(hdf5, n, told, settings)) return kRefused;
   if (settings.kind != lossless && !is_floating(elements->type)) {
     hdf5.error("integers are lossless; a bound of stretto's filter has no meaning for them");
-    return refused;
+    return kRefused;
   }
   if (settings.kind != lossless && !comes_first(hdf5, properties)) {
     hdf5.error(
         "within a bound stretto's filter is the first of a dataset: leave out shuffle, scaleoffset, gzip and others "
         "before it");
-    return refused;
+    return kRefused;
   }
   std::uint64_t values = elements->values;
   for (int i = 0; i < dimensions; ++i) values *= chunk[i];
   told[type] = elements->type;
   told[values_low] = static_cast<unsigned>(values);
   told[values_high] = static_cast<unsigned>(values >> 32);
-  if (settings.kind == lossless && !settings.is_shaped) return modify(properties, filter_id, flags, words, told);
+  if (settings.kind == lossless && !settings.is_shaped) return modify(properties, kFilterId, flags, words, told);
   std::vector<std::uint64_t> extents;
   try {
     if (settings.is_shaped) extents = extents_of(chunk, dimensions, elements->values);
-    if (settings.kind != lossless && !read_marks(hdf5, n, told, settings)) return refused;
+    if (settings.kind != lossless && !read_marks(hdf5, n, told, settings)) return kRefused;
     if (settings.kind != lossless) add_fill_value(hdf5, properties, type_id, *elements, settings);
   } catch (const std::bad_alloc&) {
     hdf5.error("no memory for the marks of stretto's filter");
-    return refused;
+    return kRefused;
   }
   const std::size_t count = settings.marks.size();
   if (count > STRETTO_MARKS_MAX) {
     hdf5.error("stretto's filter takes 16 marks, the fill value among them");
-    return refused;
+    return kRefused;
   }
   told[words] = static_cast<unsigned>(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto bits = std::bit_cast<std::uint64_t>(settings.marks[i]);
-    told[marks_at + 2 * i] = static_cast<unsigned>(bits);
-    told[marks_at + 2 * i + 1] = static_cast<unsigned>(bits >> 32);
+    told[kMarksAt + 2 * i] = static_cast<unsigned>(bits);
+    told[kMarksAt + 2 * i + 1] = static_cast<unsigned>(bits >> 32);
   }
-  std::size_t end = marks_at + 2 * count;
-  if (!settings.is_shaped) return modify(properties, filter_id, flags, count == 0 ? std::size_t{words} : end, told);
+  std::size_t end = kMarksAt + 2 * count;
+  if (!settings.is_shaped) return modify(properties, kFilterId, flags, count == 0 ? std::size_t{words} : end, told);
   told[end++] = static_cast<unsigned>(extents.size());
   for (const std::uint64_t extent : extents) {
     told[end++] = static_cast<unsigned>(extent);
     told[end++] = static_cast<unsigned>(extent >> 32);
   }
-  return modify(properties, filter_id, flags, end, told);
+  return modify(properties, kFilterId, flags, end, told);
 }
 
 std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* told, std::size_t bytes,
@@ -352,16 +352,16 @@ std::size_t stretto_hdf5_filter(unsigned flags, std::size_t n, const unsigned* t
   try {
     Settings settings{};
     if (!read_settings(hdf5, n, told, settings)) return 0;
-    return flags & reverse ? decode(hdf5, settings, bytes, capacity, buffer)
-                           : encode(hdf5, settings, bytes, capacity, buffer);
+    return flags & kReverse ? decode(hdf5, settings, bytes, capacity, buffer)
+                            : encode(hdf5, settings, bytes, capacity, buffer);
   } catch (const std::bad_alloc&) {
     return fails(hdf5, "no memory for a chunk");
   }
 }
 }
 
-constexpr FilterClass description{class_version,          filter_id,          1, 1, "stretto", nullptr,
-                                  stretto_hdf5_set_local, stretto_hdf5_filter};
+constexpr FilterClass kDescription{kClassVersion,          kFilterId,          1, 1, "stretto", nullptr,
+                                   stretto_hdf5_set_local, stretto_hdf5_filter};
 
 }  // namespace
 }  // namespace stretto::hdf5
@@ -369,7 +369,7 @@ constexpr FilterClass description{class_version,          filter_id,          1,
 extern "C" {
 
 // H5PL_type_t; HDF5 looks for both in each library of HDF5_PLUGIN_PATH.
-STRETTO_API int H5PLget_plugin_type() { return stretto::hdf5::plugin_of_filters; }
+STRETTO_API int H5PLget_plugin_type() { return stretto::hdf5::kPluginOfFilters; }
 
-STRETTO_API const void* H5PLget_plugin_info() { return &stretto::hdf5::description; }
+STRETTO_API const void* H5PLget_plugin_info() { return &stretto::hdf5::kDescription; }
 }

@@ -29,15 +29,15 @@ struct FilterClass {
 };
 }
 
-constexpr int class_version = 1;          // H5Z_CLASS_T_VERS
-constexpr int plugin_of_filters = 0;      // H5PL_TYPE_FILTER
-constexpr unsigned reverse = 0x0100;      // H5Z_FLAG_REVERSE
-constexpr unsigned most_dimensions = 32;  // H5S_MAX_RANK
+constexpr int kClassVersion = 1;          // H5Z_CLASS_T_VERS
+constexpr int kPluginOfFilters = 0;       // H5PL_TYPE_FILTER
+constexpr unsigned kReverse = 0x0100;     // H5Z_FLAG_REVERSE
+constexpr unsigned kMostDimensions = 32;  // H5S_MAX_RANK
 
 enum class Class { Integer = 0, Float = 1, Compound = 6, Complex = 11 };  // H5T_class_t
 
 // Why a dataset is not made: HDF5's functions are hidden, or not among those that were linked.
-constexpr const char* no_functions =
+constexpr const char* kNoFunctions =
     "it finds no functions of HDF5 1.10 or later. A program with HDF5 linked statically reads datasets of this filter "
     "and makes none: link HDF5 as a shared library";
 

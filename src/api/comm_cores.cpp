@@ -19,17 +19,17 @@ namespace {
 std::mutex saying;
 bool said = false;
 
-constexpr const char* split_variable = "STRETTO_SPLIT";
-constexpr int most_levels = 30;
+constexpr const char* kSplitVariable = "STRETTO_SPLIT";
+constexpr int kMostLevels = 30;
 
 // False: it is set and no number of levels.
 bool read_split(std::optional<int>* levels) noexcept {
-  const char* const text = secure_getenv(split_variable);
+  const char* const text = secure_getenv(kSplitVariable);
   if (text == nullptr || *text == '\0') return true;
   const char* const end = text + std::strlen(text);
   int n = 0;
   const auto [at, error] = std::from_chars(text, end, n);
-  if (error != std::errc() || at != end || n < 0 || n > most_levels) return false;
+  if (error != std::errc() || at != end || n < 0 || n > kMostLevels) return false;
   *levels = n;
   return true;
 }
@@ -44,8 +44,8 @@ std::optional<int> asked_split() noexcept {
 
 Status ask_comm_cores() noexcept {
   if (std::optional<int> levels; !read_split(&levels))
-    return fail(Status::invalid_argument, "{}={}: a number of levels, from 0 to {}", split_variable,
-                secure_getenv(split_variable), most_levels);
+    return fail(Status::invalid_argument, "{}={}: a number of levels, from 0 to {}", kSplitVariable,
+                secure_getenv(kSplitVariable), kMostLevels);
   const std::lock_guard lock(saying);
   const char* const text = secure_getenv("STRETTO_COMM_CORES");
   if (said || text == nullptr || *text == '\0' || std::string_view(text) == "auto") return Status::ok;

@@ -104,8 +104,8 @@ struct stretto_comm_s {
   // Further collectives give Status::timeout: messages of an abandoned one may still be under way. Other ranks end
   // their waits with `status`, from these runs of `data` and `agreement` on at the latest. Leaves `why` as this
   // thread's message.
-  void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::next,
-               std::uint64_t agreement_number = stretto::engine::Engine::next) noexcept;
+  void give_up(stretto::Status status, const char* why, std::uint64_t number = stretto::engine::Engine::kNext,
+               std::uint64_t agreement_number = stretto::engine::Engine::kNext) noexcept;
   bool is_broken() const noexcept { return broken_; }
   // Once it is broken: timeout, with `before` and the reason as the message.
   stretto::Status refusal(const char* before = "") const noexcept;

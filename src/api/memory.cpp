@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t kAlignment = 64;
 
 }  // namespace
 
@@ -18,8 +18,8 @@ stretto_status stretto_alloc(size_t bytes, void** buffer) {
   if (buffer == nullptr) return call::to_c(fail(Status::invalid_argument, "buffer is NULL"));
   *buffer = nullptr;
   const std::size_t wanted = bytes > 0 ? bytes : 1;
-  void* found = node::arena::allocate(wanted, alignment);
-  if (found == nullptr && posix_memalign(&found, alignment, wanted) != 0)
+  void* found = node::arena::allocate(wanted, kAlignment);
+  if (found == nullptr && posix_memalign(&found, kAlignment, wanted) != 0)
     return call::to_c(fail(Status::out_of_memory, "no memory for a buffer of {} bytes", bytes));
   *buffer = found;
   return STRETTO_OK;

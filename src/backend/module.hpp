@@ -34,6 +34,6 @@ struct Module {
                              std::unique_ptr<DeviceComm>* made) noexcept = nullptr;
 };
 
-inline constexpr const char* module_symbol = "stretto_module";
+inline constexpr const char* kModuleSymbol = "stretto_module";
 
 }  // namespace stretto::backend

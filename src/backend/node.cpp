@@ -71,7 +71,7 @@ class Node final : public NodeBackend {
   Node(std::unique_ptr<node::Collectives> c, const schedule::Groups& groups)
       : node_(std::move(c)), bounded_(node_->group()), groups_(groups) {}
 
-  const char* name() const noexcept override { return node_name; }
+  const char* name() const noexcept override { return kNodeName; }
 
   // Started calls do not take the program's functions, which expect its stack.
   bool suits(const Call& c) const noexcept override {

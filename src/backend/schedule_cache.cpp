@@ -24,7 +24,7 @@ std::shared_ptr<const schedule::Schedule> ScheduleCache::get(const std::string& 
   }
   const schedule::Algorithm* a = schedule::find(request.collective, algorithm);
   if (!a) return nullptr;
-  if (entries_.size() == capacity) entries_.erase(entries_.begin());
+  if (entries_.size() == kCapacity) entries_.erase(entries_.begin());
   entries_.push_back({algorithm, request, std::make_shared<const schedule::Schedule>(a->build(request))});
   return entries_.back().schedule;
 }

@@ -21,7 +21,7 @@ class ScheduleCache {
     std::shared_ptr<const schedule::Schedule> schedule;
   };
   std::vector<Entry> entries_;
-  static constexpr std::size_t capacity = 16;
+  static constexpr std::size_t kCapacity = 16;
 };
 
 }  // namespace stretto::backend

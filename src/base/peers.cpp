@@ -11,9 +11,9 @@
 namespace stretto {
 namespace {
 
-constexpr double most_unused = 0.3;                       // of a core
-constexpr double least_watched = 4e-3, most_watched = 2;  // seconds between compared samples
-constexpr int enough_unused = 2;
+constexpr double kMostUnused = 0.3;                       // of a core
+constexpr double kLeastWatched = 4e-3, kMostWatched = 2;  // seconds between compared samples
+constexpr int kEnoughUnused = 2;
 
 struct Peers {
   std::mutex mutex;  // of additions
@@ -66,16 +66,16 @@ PeersTime peers_time() noexcept {
 
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept {
   if (before.cores == 0 || after.cores == 0) return false;
-  return after.used - before.used >= (after.cores - most_unused) * (after.when - before.when);
+  return after.used - before.used >= (after.cores - kMostUnused) * (after.when - before.when);
 }
 
 bool PeersWatch::had_cores(const PeersTime& now) noexcept {
   if (now.cores == 0) return false;
   const double passed = now.when - judged_.when;
-  if (passed < least_watched) return true;
-  unused_ = passed > most_watched || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
+  if (passed < kLeastWatched) return true;
+  unused_ = passed > kMostWatched || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
   judged_ = now;
-  return unused_ < enough_unused;
+  return unused_ < kEnoughUnused;
 }
 
 }  // namespace stretto

@@ -20,27 +20,27 @@ namespace stretto {
 namespace {
 
 // Seconds:
-constexpr double awake = 300e-6;    // spinning or yielding before a sleep that an event ends
-constexpr double shortest = 50e-6;  // shortest sleep without a wake-up
-constexpr double share = 1.0 / 50;  // a sleep's fraction of the time waited so far
+constexpr double kAwake = 300e-6;    // spinning or yielding before a sleep that an event ends
+constexpr double kShortest = 50e-6;  // shortest sleep without a wake-up
+constexpr double kShare = 1.0 / 50;  // a sleep's fraction of the time waited so far
 
 // In mode spin, in which a yield may cost milliseconds.
-constexpr double between_yields = 10e-3;
+constexpr double kBetweenYields = 10e-3;
 
 // Linux's slices take 0.7 ms or more.
-constexpr double long_slice = 0.4e-3;
-constexpr unsigned few = 16;            // brief yields before a long one that is a sign
-constexpr double together = 20e-3;      // two signs within this time count
-constexpr double least_wanted = 50e-3;  // the core is wanted this long after two signs,
-constexpr double most_wanted = 1;       // at most this long after many,
-constexpr double quiet = 0.1;           // and the least again after this long without
+constexpr double kLongSlice = 0.4e-3;
+constexpr unsigned kFew = 16;           // brief yields before a long one that is a sign
+constexpr double kTogether = 20e-3;     // two signs within this time count
+constexpr double kLeastWanted = 50e-3;  // the core is wanted this long after two signs,
+constexpr double kMostWanted = 1;       // at most this long after many,
+constexpr double kQuiet = 0.1;          // and the least again after this long without
 
 std::atomic<std::uint64_t> slept{0};
 
 struct CoreDemand {
   double sign = 0;
   double until = 0;
-  double last = least_wanted;
+  double last = kLeastWanted;
   double looked = 0, ran = 0;  // the latest long yield that was a sign, and the thread's processor time then
   unsigned brief = 0;          // yields since the latest long one
   SchedulerSample sample;
@@ -49,7 +49,7 @@ struct CoreDemand {
   // A program of the thread's own scheduling group (session, cgroup) gets the core by every few yields. One of another
   // group gets its share whatever this thread yields, and a sleep would only add its own cost.
   bool gave_way(double yield) noexcept {
-    if (yield > long_slice) return std::exchange(brief, 0) < few || !yields_make_way();
+    if (yield > kLongSlice) return std::exchange(brief, 0) < kFew || !yields_make_way();
     ++brief;
     return false;
   }
@@ -59,17 +59,17 @@ struct CoreDemand {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     const double had = static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-    const bool away = now - looked <= together && had - ran < (now - looked) / 2;
+    const bool away = now - looked <= kTogether && had - ran < (now - looked) / 2;
     looked = now;
     ran = had;
     return away;
   }
 
   void note(double now) noexcept {
-    const bool second = now - sign <= together;
+    const bool second = now - sign <= kTogether;
     sign = now;
     if (peers.had_cores(peers_time()) || !second) return;
-    last = now - until > quiet + last ? least_wanted : std::min(2 * last, most_wanted);
+    last = now - until > kQuiet + last ? kLeastWanted : std::min(2 * last, kMostWanted);
     until = now + last;
   }
 };
@@ -135,7 +135,7 @@ void wait_in_background(bool is) noexcept { background = is; }
 bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept {
   if (after.switches == before.switches) return false;
   if (before.queued < 0 || after.queued < 0) return true;
-  return after.queued - before.queued > std::max(long_slice, (after.when - before.when) / 4);
+  return after.queued - before.queued > std::max(kLongSlice, (after.when - before.when) / 4);
 }
 
 double Waiting::clock() noexcept {
@@ -191,14 +191,14 @@ double Waiting::next(double now) noexcept {
   const WaitMode mode = wait_mode();
   const double waited = now - began_;
   const bool is_woken = wakes_ == Wakes::by_all || wakes_ == Wakes::by_messages;
-  const double spins = wakes_ == Wakes::by_nothing ? shortest / share : awake;
+  const double spins = wakes_ == Wakes::by_nothing ? kShortest / kShare : kAwake;
   const bool gives_way = waited >= spins || now < demand.until || (background && wakes_ == Wakes::by_messages);
   if (mode == WaitMode::sleep || (mode == WaitMode::automatic && gives_way))
-    return is_woken ? longest_ : std::clamp(waited * share, shortest, longest_);
+    return is_woken ? longest_ : std::clamp(waited * kShare, kShortest, longest_);
   if (check_yields_) {
     if (demand.gave_way(now - yielded_) && demand.was_away(now)) demand.note(now);
     yielded_ = now;
-  } else if (shares_ || now - yielded_ >= between_yields)
+  } else if (shares_ || now - yielded_ >= kBetweenYields)
     give_away(now);
   else
     pause();

@@ -60,13 +60,13 @@ enum class Wakes : std::uint8_t {
 void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.
-constexpr double longest_sleep = 5e-3;
+constexpr double kLongestSleep = 5e-3;
 
 // A sleep that may miss an event takes a fiftieth of the time waited so far, at least 50 µs (docs/node.md, "Waiting").
 class Waiting {
  public:
   // `shares`: ranks may outnumber cores, so each check yields.
-  explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = longest_sleep) noexcept
+  explicit Waiting(bool shares, Wakes wakes = Wakes::by_nothing, double longest = kLongestSleep) noexcept
       : shares_(shares), wakes_(wakes), longest_(longest) {}
 
   // Each check gives the core away itself, as an MPI's progress may.

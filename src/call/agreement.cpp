@@ -14,7 +14,7 @@ namespace stretto::call {
 
 namespace {
 
-constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
 const char* field_name(Field f) noexcept {
   switch (f) {
@@ -44,8 +44,8 @@ std::string field_value(Field f, std::uint64_t v) {
   const auto i = static_cast<int>(v);
   switch (f) {
     case Field::collective:
-      return fmt::format("{}{}", v & nonblocking_form ? "i" : "",
-                         schedule::name(static_cast<Collective>(v & ~nonblocking_form)));
+      return fmt::format("{}{}", v & kNonblockingForm ? "i" : "",
+                         schedule::name(static_cast<Collective>(v & ~kNonblockingForm)));
     case Field::type: return type_name(static_cast<stretto_type>(i));
     case Field::op: return op_name(static_cast<stretto_op>(i));
     case Field::unchecked:
@@ -81,7 +81,7 @@ bool follows_from_kind(Field f, const Signature& merged) noexcept {
 
 Status differences(const Signature& merged) {
   std::string text;
-  for (int i = 0; i < fields; ++i) {
+  for (int i = 0; i < kFields; ++i) {
     const Span& s = merged.span[i];
     if (s.lo == s.hi) continue;
     const auto f = static_cast<Field>(i);
@@ -138,11 +138,11 @@ Status described(std::string_view text, Describe&& describe) noexcept {
 
 std::uint64_t ordered(double value) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(value);
-  return bits & sign_bit ? ~bits : bits | sign_bit;
+  return bits & kSignBit ? ~bits : bits | kSignBit;
 }
 
 double from_ordered(std::uint64_t bits) noexcept {
-  return std::bit_cast<double>(bits & sign_bit ? bits & ~sign_bit : ~bits);
+  return std::bit_cast<double>(bits & kSignBit ? bits & ~kSignBit : ~bits);
 }
 
 void Signature::set(Field f, std::uint64_t value, int rank) noexcept {
@@ -195,7 +195,7 @@ Shrinks Signature::ratios() const noexcept {
 
 std::uint64_t digest(const Signature& s) noexcept {
   std::uint64_t h = std::uint64_t{s.captured} << 32 | s.devices;
-  for (int i = 0; i < fields; ++i) {
+  for (int i = 0; i < kFields; ++i) {
     if (static_cast<Field>(i) == Field::unchecked) continue;
     h = (h ^ s.span[i].lo) * 0x9E3779B97F4A7C15u;
     h ^= h >> 29;
@@ -205,7 +205,7 @@ std::uint64_t digest(const Signature& s) noexcept {
 
 void merge(const Signature& from, Signature& into) noexcept {
   const FloatEnvironment environment;
-  for (int i = 0; i < fields; ++i) {
+  for (int i = 0; i < kFields; ++i) {
     const Span& a = from.span[i];
     Span& b = into.span[i];
     // Ties go to the lower rank: order of merging must not matter.

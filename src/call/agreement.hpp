@@ -33,10 +33,10 @@ enum class Field : std::uint8_t {
   reproducible,
   coding
 };
-inline constexpr int fields = 18;
+inline constexpr int kFields = 18;
 
 // In Field::collective: an MPI's blocking and nonblocking collectives do not match.
-inline constexpr std::uint64_t nonblocking_form = 0x100;
+inline constexpr std::uint64_t kNonblockingForm = 0x100;
 
 struct Span {
   std::uint64_t lo = 0, hi = 0;
@@ -50,7 +50,7 @@ struct Shrinks {
 };
 
 struct Signature {
-  std::array<Span, fields> span{};
+  std::array<Span, kFields> span{};
   std::uint32_t status = 0;
   std::uint32_t failed_rank = 0;
   std::array<char, 112> text{};
@@ -73,7 +73,7 @@ struct Signature {
   void set_failure(Status s, const char* message, int rank) noexcept;
 };
 
-inline constexpr std::size_t signature_words = sizeof(Signature) / sizeof(std::uint64_t);
+inline constexpr std::size_t kSignatureWords = sizeof(Signature) / sizeof(std::uint64_t);
 static_assert(sizeof(Signature) == 664);  // whole words; docs/architecture.md
 
 // Covers the arguments, but for Field::unchecked. Never 0.

@@ -128,7 +128,7 @@ Status check_parts(const Call& c) {
   if (!adds_codes(o.payload))
     return refuse(fmt::format("payload {}; fused and homomorphic are served", payload_name(o.payload)));
   if (o.raw_below != 0) return refuse("raw_below");
-  if (const std::string& its = c.settings.schedule; its == native_name || its == node_name)
+  if (const std::string& its = c.settings.schedule; its == kNativeName || its == kNodeName)
     return refuse(fmt::format("schedule {}", its));
   if (o.bound_kind != STRETTO_BOUND_ABSOLUTE)
     return fail(Status::invalid_bound, "bound_kind is {}; options.parts have absolute bounds",

@@ -23,10 +23,10 @@ static_assert(int(STRETTO_CODING_AUTO) == int(codec::Coding::automatic) &&
               int(STRETTO_CODING_DENSE) == int(codec::Coding::dense));
 
 namespace {
-constexpr const char* type_names[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
+constexpr const char* kTypeNames[] = {"f32", "f64", "i32", "i64", "f16", "bf16",
                                       "i8",  "u8",  "i16", "u16", "u32", "u64"};
-constexpr std::size_t type_sizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
-constexpr const char* op_names[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
+constexpr std::size_t kTypeSizes[] = {4, 8, 4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
+constexpr const char* kOpNames[] = {"sum",  "prod", "min",  "max",  "land",       "lor", "lxor",
                                     "band", "bor",  "bxor", "mean", "difference", "user"};
 
 // Rows are by stretto_payload. The first after AUTO with a kind stands for it.
@@ -57,8 +57,8 @@ bool is_floating(stretto_type t) noexcept {
   return t == STRETTO_F32 || t == STRETTO_F64 || t == STRETTO_F16 || t == STRETTO_BF16;
 }
 
-const char* type_name(stretto_type t) noexcept { return is_type(t) ? type_names[int(t) - 1] : "?"; }
-const char* op_name(stretto_op op) noexcept { return is_op(op) ? op_names[int(op) - 1] : "?"; }
+const char* type_name(stretto_type t) noexcept { return is_type(t) ? kTypeNames[int(t) - 1] : "?"; }
+const char* op_name(stretto_op op) noexcept { return is_op(op) ? kOpNames[int(op) - 1] : "?"; }
 
 const char* bound_name(stretto_bound b) noexcept {
   switch (b) {
@@ -164,6 +164,6 @@ using namespace stretto;
 
 extern "C" {
 
-size_t stretto_type_size(stretto_type type) { return call::is_type(type) ? call::type_sizes[int(type) - 1] : 0; }
+size_t stretto_type_size(stretto_type type) { return call::is_type(type) ? call::kTypeSizes[int(type) - 1] : 0; }
 
 }  // extern "C"

@@ -11,10 +11,10 @@
 namespace stretto::call {
 namespace {
 
-constexpr std::size_t group = 1024;
-constexpr std::size_t samples = 4, most_samples = 16;
-constexpr std::size_t sampled_part = 4;                // groups of a short input for each sampled group
-constexpr std::size_t apart = std::size_t{256} << 10;  // values between samples of a long input
+constexpr std::size_t kGroup = 1024;
+constexpr std::size_t kSamples = 4, kMostSamples = 16;
+constexpr std::size_t kSampledPart = 4;                 // groups of a short input for each sampled group
+constexpr std::size_t kApart = std::size_t{256} << 10;  // values between samples of a long input
 
 std::size_t sum(const std::vector<std::size_t>& v) { return std::accumulate(v.begin(), v.end(), std::size_t{0}); }
 
@@ -149,16 +149,16 @@ Shrinks sampled_ratios(const Call& call, int rank, int ranks, double eps) noexce
   std::array<std::byte, 16384> out;
   const codec::Type type = codec_type(call.type);
   const std::size_t size = stretto_type_size(call.type);
-  if (codec::compress_bound(type, group) > out.size()) return {};
+  if (codec::compress_bound(type, kGroup) > out.size()) return {};
   double raw = 0, packed = 0, dense = 0;
   Piece piece;
-  for (std::size_t i = 0; i < samples && input_piece(call, rank, ranks, i, &piece); ++i) {
-    const std::size_t wanted = std::clamp(piece.count / apart, samples, most_samples);
-    const std::size_t places = i == 0 ? std::clamp(piece.count / (sampled_part * group), std::size_t{1}, wanted) : 1;
+  for (std::size_t i = 0; i < kSamples && input_piece(call, rank, ranks, i, &piece); ++i) {
+    const std::size_t wanted = std::clamp(piece.count / kApart, kSamples, kMostSamples);
+    const std::size_t places = i == 0 ? std::clamp(piece.count / (kSampledPart * kGroup), std::size_t{1}, wanted) : 1;
     // A sample is a stream of one group. Messages have at least a rank's block after one header.
-    const double groups = static_cast<double>(piece.count) / (static_cast<double>(group) * ranks);
+    const double groups = static_cast<double>(piece.count) / (static_cast<double>(kGroup) * ranks);
     for (std::size_t k = 0; k < places && piece.count > 0; ++k) {
-      const std::size_t n = std::min(piece.count, group);
+      const std::size_t n = std::min(piece.count, kGroup);
       const std::size_t first = places > 1 ? (piece.count - n) / (places - 1) * k : (piece.count - n) / 2;
       const void* const sample = at(piece.first, first, call.type);
       std::size_t bytes = 0;

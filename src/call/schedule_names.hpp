@@ -5,8 +5,8 @@
 
 namespace stretto::call {
 
-inline constexpr const char* native_name = "native";
-inline constexpr const char* node_name = "node";
+inline constexpr const char* kNativeName = "native";
+inline constexpr const char* kNodeName = "node";
 
 // 0 is "chosen", -1 unknown.
 int schedule_index(const char* name) noexcept;

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view scheme = "file://";
-constexpr auto first_nap = std::chrono::milliseconds(1), longest_nap = std::chrono::milliseconds(20);
+constexpr std::string_view kScheme = "file://";
+constexpr auto kFirstNap = std::chrono::milliseconds(1), kLongestNap = std::chrono::milliseconds(20);
 
 Status failed(const char* what, const std::string& path) {
   return fail(Status::internal, "the store cannot {} {}: {}", what, path, std::strerror(errno));
@@ -52,7 +52,7 @@ class DirectoryStore final : public Store {
   Status get(const std::string& key, double seconds, std::string* value) override {
     const std::string path = path_of(key);
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    for (auto nap = first_nap;; nap = std::min(2 * nap, longest_nap)) {
+    for (auto nap = kFirstNap;; nap = std::min(2 * nap, kLongestNap)) {
       if (access(path.c_str(), F_OK) == 0) {
         const Status s = read_file(path, value);
         if (s == Status::ok || access(path.c_str(), F_OK) == 0) return s;
@@ -91,8 +91,8 @@ class DirectoryStore final : public Store {
 
 Status open_directory_store(std::string_view url, std::unique_ptr<Store>* store) noexcept {
   return guarded("for a store", [&] {
-    const std::string_view path = url.substr(std::min(scheme.size(), url.size()));
-    if (url.substr(0, scheme.size()) != scheme || path.empty() || path.front() != '/')
+    const std::string_view path = url.substr(std::min(kScheme.size(), url.size()));
+    if (url.substr(0, kScheme.size()) != kScheme || path.empty() || path.front() != '/')
       return fail(Status::invalid_argument, "STRETTO_STORE is '{}'; it takes file:///DIRECTORY", url);
     std::string directory(path);
     if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)

@@ -99,16 +99,16 @@ std::unique_ptr<Carrier> make_paced(std::unique_ptr<Carrier> to, double gbit) {
 }
 
 bool is_paced() noexcept {
-  const char* const text = secure_getenv(pace_setting);
+  const char* const text = secure_getenv(kPaceSetting);
   return text && *text;
 }
 
 Status pace(std::unique_ptr<Carrier>* carrier) noexcept {
   if (!is_paced()) return Status::ok;
-  const char* const text = secure_getenv(pace_setting);
+  const char* const text = secure_getenv(kPaceSetting);
   double gbit = 0;
   if (!read_positive(text, &gbit))
-    return fail(Status::invalid_argument, "{} is '{}', which is no positive number", pace_setting, text);
+    return fail(Status::invalid_argument, "{} is '{}', which is no positive number", kPaceSetting, text);
   return guarded("for a carrier", [&] {
     *carrier = make_paced(std::move(*carrier), gbit);
     return Status::ok;

@@ -6,7 +6,7 @@
 
 namespace stretto::carrier {
 
-constexpr const char* pace_setting = "STRETTO_LINK_GBIT";
+constexpr const char* kPaceSetting = "STRETTO_LINK_GBIT";
 
 // Each message to another rank starts in `to` once a link of `gbit` 10^9 bits a second would have passed it. Messages
 // to itself, alarms and arrivals are not slowed.

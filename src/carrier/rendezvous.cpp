@@ -18,12 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double look = 0.02;
-constexpr auto again = std::chrono::milliseconds(300);
-constexpr auto nap = std::chrono::milliseconds(1);
-constexpr double longest_wait = 1e9;
-constexpr double grace = 2;       // seconds beyond its limit to learn from rank 0 who is missing
-constexpr double to_confirm = 1;  // seconds beyond its limit, for ranks that came at its end
+constexpr double kLook = 0.02;
+constexpr auto kAgain = std::chrono::milliseconds(300);
+constexpr auto kNap = std::chrono::milliseconds(1);
+constexpr double kLongestWait = 1e9;
+constexpr double kGrace = 2;      // seconds beyond its limit to learn from rank 0 who is missing
+constexpr double kToConfirm = 1;  // seconds beyond its limit, for ranks that came at its end
 
 std::string random_text() {
   std::array<std::uint8_t, 16> bytes{};
@@ -44,7 +44,7 @@ class Rendezvous {
       : store_(store),
         prefix_("stretto/" + me.name + "/"),
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(std::min(seconds, longest_wait)))),
+                                std::chrono::duration<double>(std::min(seconds, kLongestWait)))),
         seconds_(seconds) {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host = {"an unknown host"};
@@ -115,7 +115,7 @@ class Rendezvous {
     for (long r = 0; r < me_.size; ++r) {
       Hello& h = reply_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
-      const double wait = h.nonce.empty() && *complete ? look : 0;
+      const double wait = h.nonce.empty() && *complete ? kLook : 0;
       if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
       if (!there) {
         *complete &= !h.nonce.empty();
@@ -168,7 +168,7 @@ class Rendezvous {
         const Hello& own = reply_.hellos.front();
         if (!own.nonce.empty() && own.nonce != me_.nonce) return taken(own);
         if (complete) continue;
-        std::this_thread::sleep_for(nap);  // a store may answer at once
+        std::this_thread::sleep_for(kNap);  // a store may answer at once
         if (!late()) continue;
         std::vector<bool> here;
         for (const Hello& h : reply_.hellos) here.push_back(!h.nonce.empty());
@@ -186,13 +186,13 @@ class Rendezvous {
     std::vector<bool> ready(static_cast<std::size_t>(me_.size), false);
     ready.front() = true;
     const std::vector<Hello> used = reply_.hellos;
-    for (auto next = Clock::now() + again;;) {
+    for (auto next = Clock::now() + kAgain;;) {
       bool waited = false;
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
         const std::string key = fmt::format("{}/{}", of_session("ready", reply_.id), r);
-        if (const Status s = find(key, &there, waited ? 0 : look); s != Status::ok) return s;
+        if (const Status s = find(key, &there, waited ? 0 : kLook); s != Status::ok) return s;
         ready[r] = there.has_value();
         waited |= !ready[r];
       }
@@ -212,12 +212,12 @@ class Rendezvous {
         compare();  // earlier differences may be an earlier program's
         return say_go(reply_.status, reply_.why);
       }
-      if (late(to_confirm))
+      if (late(kToConfirm))
         return say_go(Status::timeout,
                       fmt::format("ranks that did not come within {} s: {}", seconds_, missing(ready)));
-      std::this_thread::sleep_for(nap);
+      std::this_thread::sleep_for(kNap);
       if (Clock::now() < next) continue;
-      next = Clock::now() + again;
+      next = Clock::now() + kAgain;
       bool complete = false;
       if (const Status s = gather(&complete); s != Status::ok) return s;
       for (std::size_t r = 0; r < used.size(); ++r)
@@ -241,8 +241,8 @@ class Rendezvous {
       std::optional<std::string> there;
       const bool reads = joined.empty() || Clock::now() >= next;  // a joined session is seldom given up
       if (reads) {
-        next = Clock::now() + again;
-        if (const Status s = find(prefix_ + "session", &there, look); s != Status::ok) return s;
+        next = Clock::now() + kAgain;
+        if (const Status s = find(prefix_ + "session", &there, kLook); s != Status::ok) return s;
       }
       SessionReply v;
       const bool found =
@@ -260,12 +260,12 @@ class Rendezvous {
       }
       if (!joined.empty()) {
         std::optional<std::string> go;
-        if (const Status s = find(of_session("go", joined), &go, look); s != Status::ok) return s;
+        if (const Status s = find(of_session("go", joined), &go, kLook); s != Status::ok) return s;
         if (go) return told(*go);
       }
       if (const Status s = look_for_another(); s != Status::ok) return s;
-      if (!late(grace)) {
-        std::this_thread::sleep_for(nap);
+      if (!late(kGrace)) {
+        std::this_thread::sleep_for(kNap);
         continue;
       }
       if (others > 0)

@@ -6,13 +6,13 @@
 namespace stretto::carrier {
 namespace {
 
-constexpr std::string_view magic = "stretto rendezvous 1";
-constexpr std::size_t shortest = 3;
+constexpr std::string_view kMagic = "stretto rendezvous 1";
+constexpr std::size_t kShortest = 3;
 
 bool is_status(long number) noexcept { return number >= 0 && number <= static_cast<long>(Status::internal); }
 
 bool is_secret(std::string_view text) noexcept {
-  return text.size() == secret_digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+  return text.size() == kSecretDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ bool take(std::string_view* from, long* number) {
 
 std::string Hello::text() const {
   std::string t;
-  put(&t, magic);
+  put(&t, kMagic);
   put(&t, version);
   put(&t, nonce);
   put(&t, failure);
@@ -60,14 +60,14 @@ std::string Hello::text() const {
 
 bool Hello::read(std::string_view from, Hello* h) {
   std::string first;
-  return take(&from, &first) && first == magic && take(&from, &h->version) && take(&from, &h->nonce) &&
+  return take(&from, &first) && first == kMagic && take(&from, &h->version) && take(&from, &h->nonce) &&
          take(&from, &h->failure) && take(&from, &h->rank) && take(&from, &h->size) && take(&from, &h->member.host) &&
          take(&from, &h->member.pid) && take(&from, &h->member.address);
 }
 
 std::string SessionReply::text() const {
   std::string t;
-  put(&t, magic);
+  put(&t, kMagic);
   put(&t, id);
   put(&t, secret);
   put(&t, static_cast<long>(status));
@@ -80,10 +80,10 @@ std::string SessionReply::text() const {
 bool SessionReply::read(std::string_view from, SessionReply* v) {
   std::string first, one;
   long n = 0, number = 0;
-  if (!take(&from, &first) || first != magic || !take(&from, &v->id) || !take(&from, &v->secret) ||
+  if (!take(&from, &first) || first != kMagic || !take(&from, &v->id) || !take(&from, &v->secret) ||
       !is_secret(v->secret) || !take(&from, &number) || !is_status(number) || !take(&from, &v->why) || !take(&from, &n))
     return false;
-  if (n < 0 || static_cast<std::size_t>(n) > from.size() / shortest) return false;
+  if (n < 0 || static_cast<std::size_t>(n) > from.size() / kShortest) return false;
   v->status = static_cast<Status>(number);
   v->hellos.assign(static_cast<std::size_t>(n), {});
   return std::all_of(v->hellos.begin(), v->hellos.end(),

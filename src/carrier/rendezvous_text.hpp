@@ -10,7 +10,7 @@
 
 namespace stretto::carrier {
 
-inline constexpr std::size_t secret_digits = 2 * sizeof(Session::secret);
+inline constexpr std::size_t kSecretDigits = 2 * sizeof(Session::secret);
 
 void put(std::string* to, std::string_view text);
 void put(std::string* to, long number);

@@ -13,7 +13,7 @@
 namespace stretto::carrier {
 namespace {
 
-constexpr std::chrono::seconds copy_limit(10);
+constexpr std::chrono::seconds kCopyLimit(10);
 
 struct MessageSide {
   std::uint64_t tag = 0;
@@ -74,7 +74,7 @@ void give_room_back(Mailbox& box) noexcept {
 
 class ThreadGroup {
  public:
-  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)), alarms_(most_alarms * boxes_.size()) {
+  explicit ThreadGroup(int ranks) : boxes_(static_cast<std::size_t>(ranks)), alarms_(kMostAlarms * boxes_.size()) {
     for (auto& box : boxes_) box.from.resize(boxes_.size());
   }
   int size() const noexcept { return static_cast<int>(boxes_.size()); }
@@ -173,7 +173,7 @@ class ThreadCarrier final : public Carrier {
   }
 
   void raise(const Alarm& alarm) noexcept override {
-    if (raised_++ < most_alarms) group_->raise(alarm);
+    if (raised_++ < kMostAlarms) group_->raise(alarm);
   }
 
   bool hear(Alarm* alarm) noexcept override {
@@ -224,7 +224,7 @@ class ThreadCarrier final : public Carrier {
     Mailbox& box = group_->box(rank_);
     std::unique_lock lock(box.mutex);
     const auto reported = [&] { return drop(box.done, id); };
-    return box.arrived.wait_for(lock, copy_limit, reported);
+    return box.arrived.wait_for(lock, kCopyLimit, reported);
   }
 
   void finish(const MessageSide& send, int sender, const MessageSide& receive, int receiver) noexcept {

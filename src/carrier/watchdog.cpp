@@ -18,7 +18,7 @@ namespace stretto::carrier {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds period{1};
+constexpr std::chrono::seconds kPeriod{1};
 
 // Signals belong to the program's threads.
 template <class Body>
@@ -84,11 +84,12 @@ class Watchdogs {
   void run(unsigned mine) {
     std::unique_lock lock(mutex_);
     for (Clock::time_point before = Clock::now(); mine == generation_;) {
-      changed_.wait_for(lock, period);
+      changed_.wait_for(lock, kPeriod);
       if (mine != generation_) return;
       // Excludes time while stopped or asleep.
       const Clock::time_point now = Clock::now();
-      const double elapsed = std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * period)).count();
+      const double elapsed =
+          std::chrono::duration<double>(std::min<Clock::duration>(now - before, 2 * kPeriod)).count();
       before = now;
       for (Watchdog* w : all_) w->look(elapsed);
       const auto late = std::find_if(all_.begin(), all_.end(), [](const Watchdog* w) { return w->is_late(); });

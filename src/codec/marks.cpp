@@ -66,7 +66,7 @@ template <class T>
 Marks<T>::Marks(Type t, const Grid<T>& grid, const Options& options) noexcept
     : type_(t), set_(marks_of<T>(t, options, options.keep_from)) {
   // Values beyond the codes are kept in any case.
-  if (lies_beyond_codes(set_.least, grid)) set_.least = infinite;
+  if (lies_beyond_codes(set_.least, grid)) set_.least = kInfinite;
   int near = 0;
   for (int k = 0; k < set_.count; ++k)
     if (!lies_beyond_codes(set_.mark[k], grid)) set_.mark[near++] = set_.mark[k];
@@ -111,7 +111,7 @@ KeptValues Marks<T>::survey(const T* x, int m, T* out, T* kept, const Kernels& k
 template <class T>
 KeptValues Marks<T>::survey(const T* x, int m, T* out, T* kept) const noexcept {
   using Bits = BitsOf<T>;
-  constexpr Bits magnitude = std::numeric_limits<Bits>::max() >> 1, infinity = std::bit_cast<Bits>(infinite);
+  constexpr Bits magnitude = std::numeric_limits<Bits>::max() >> 1, infinity = std::bit_cast<Bits>(kInfinite);
   const Bits least = std::bit_cast<Bits>(set_.least);
   Bits is_kept[kGroup] = {};
   int near = 0;

@@ -38,7 +38,7 @@ class Marks {
   // marks_of() with options.keep_from, and the reach on this grid.
   Marks(Type t, const Grid<T>& grid, const Options& options) noexcept;
 
-  bool any() const noexcept { return set_.count > 0 || set_.least < infinite; }
+  bool any() const noexcept { return set_.count > 0 || set_.least < kInfinite; }
   bool keeps(T x) const noexcept;
   // y is a decoded value, compared in the caller's type.
   bool is_mark(T y) const noexcept;
@@ -49,7 +49,7 @@ class Marks {
   static T placeholder() noexcept;
 
  private:
-  static constexpr T infinite = std::numeric_limits<T>::infinity();
+  static constexpr T kInfinite = std::numeric_limits<T>::infinity();
   KeptValues survey(const T* x, int m, T* out, T* kept) const noexcept;
 
   Type type_;

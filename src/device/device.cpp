@@ -10,10 +10,10 @@ namespace {
 using codec::cuda::Outcome;
 using codec::cuda::Result;
 
-constexpr std::size_t results_at_once = 256;
-constexpr u32 pending = ~u32{0};
+constexpr std::size_t kResultsAtOnce = 256;
+constexpr u32 kPending = ~u32{0};
 
-constexpr Purpose to_use("to use a device");
+constexpr Purpose kToUse("to use a device");
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Device::Device(const Plugin& plugin, int number)
 }
 
 Status Device::open(const Plugin& plugin, int number, std::unique_ptr<Device>* made) noexcept {
-  return guarded(to_use, [&] {
+  return guarded(kToUse, [&] {
     std::unique_ptr<Device> device(new Device(plugin, number));
     const Visit visit(*device);
     if (const Status s = device->make(); s != Status::ok) return s;
@@ -45,12 +45,12 @@ Status Device::open(const Plugin& plugin, int number, std::unique_ptr<Device>* m
 
 Status Device::make() noexcept {
   const Status s = check(plugin_.create_event(&boundary_), "an event");
-  return s == Status::ok ? make_lanes(usual_lanes) : s;
+  return s == Status::ok ? make_lanes(kUsualLanes) : s;
 }
 
 Status Device::make_lanes(std::size_t lanes) noexcept {
   Status s = Status::ok;
-  for (std::size_t i = 0; i < std::min(lanes, most_lanes); ++i) {
+  for (std::size_t i = 0; i < std::min(lanes, kMostLanes); ++i) {
     Lane& lane = lane_[i];
     if (s == Status::ok && lane.stream == nullptr) s = check(plugin_.create_stream(&lane.stream), "a stream");
     for (void*& event : lane.event) {
@@ -142,7 +142,7 @@ Status Device::need(payload::Type type, std::size_t count, std::size_t* device_b
     most = std::max(most, workspace);
   }
   const std::size_t code = *codec == codec::Type::f64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
-  *device_bytes += 2 * most_lanes * static_cast<std::size_t>(most) + count * code;
+  *device_bytes += 2 * kMostLanes * static_cast<std::size_t>(most) + count * code;
   return Status::ok;
 }
 
@@ -158,7 +158,7 @@ Status Device::end_before(void* stream) noexcept {
   for (Lane& lane : lane_) {
     if (lane.marked == 0) continue;
     if (const Status s = mark(lane); s != Status::ok) return s;
-    if (const Status s = check(plugin_.wait(stream, lane.event[lane.marked % events]), "a wait"); s != Status::ok)
+    if (const Status s = check(plugin_.wait(stream, lane.event[lane.marked % kEvents]), "a wait"); s != Status::ok)
       return s;
   }
   return Status::ok;
@@ -168,7 +168,7 @@ Status Device::join(std::size_t first, std::size_t lanes) noexcept {
   if (const Status s = mark(lane_[first]); s != Status::ok) return s;
   for (std::size_t i = 0; i < lanes; ++i) {
     if (i == first) continue;
-    const int e = plugin_.wait(stream(i), lane_[first].event[lane_[first].marked % events]);
+    const int e = plugin_.wait(stream(i), lane_[first].event[lane_[first].marked % kEvents]);
     if (const Status s = check(e, "a wait"); s != Status::ok) return s;
   }
   return Status::ok;
@@ -177,7 +177,7 @@ Status Device::join(std::size_t first, std::size_t lanes) noexcept {
 // Without later work the last place stands for now, too.
 Status Device::mark(Lane& lane) noexcept {
   if (!lane.unmarked) return Status::ok;
-  const Status s = check(plugin_.record(lane.event[(lane.marked + 1) % events], lane.stream), "an event");
+  const Status s = check(plugin_.record(lane.event[(lane.marked + 1) % kEvents], lane.stream), "an event");
   if (s == Status::ok) {
     ++lane.marked;
     lane.unmarked = false;
@@ -187,7 +187,7 @@ Status Device::mark(Lane& lane) noexcept {
 
 Status Device::mark(std::uint32_t which, LanePositions* moment) noexcept {
   *moment = {};
-  for (std::size_t i = 0; i < most_lanes; ++i) {
+  for (std::size_t i = 0; i < kMostLanes; ++i) {
     if ((which >> i & 1) == 0) continue;
     if (const Status s = mark(lane_[i]); s != Status::ok) return s;
     moment->at[i] = lane_[i].marked;
@@ -196,7 +196,7 @@ Status Device::mark(std::uint32_t which, LanePositions* moment) noexcept {
 }
 
 bool Device::passed(const LanePositions& moment) const noexcept {
-  for (std::size_t i = 0; i < most_lanes; ++i) {
+  for (std::size_t i = 0; i < kMostLanes; ++i) {
     if (lane_[i].passed < moment.at[i]) return false;
   }
   return true;
@@ -210,7 +210,7 @@ bool Device::idle() const noexcept {
 
 Status Device::keep(payload::Buffer buffer, const LanePositions& until) noexcept {
   if (!buffer || passed(until)) return Status::ok;
-  return guarded(to_use, [&] { kept_.push_back({until, std::move(buffer)}); });
+  return guarded(kToUse, [&] { kept_.push_back({until, std::move(buffer)}); });
 }
 
 Status Device::poll() noexcept {
@@ -226,10 +226,10 @@ Status Device::poll() noexcept {
 // Events are reused: waiting for a place whose event was recorded again takes a little longer.
 Status Device::poll(Lane& lane) noexcept {
   while (lane.passed < lane.marked) {
-    const std::uint64_t oldest = lane.marked >= events ? lane.marked - events + 1 : 1;
+    const std::uint64_t oldest = lane.marked >= kEvents ? lane.marked - kEvents + 1 : 1;
     const std::uint64_t place = std::max(lane.passed + 1, oldest);
     int over = 0;
-    if (const Status s = check(plugin_.is_over(lane.event[place % events], &over), "work"); s != Status::ok) return s;
+    if (const Status s = check(plugin_.is_over(lane.event[place % kEvents], &over), "work"); s != Status::ok) return s;
     if (over == 0) {
       pace_.asked_in_vain();
       break;
@@ -278,13 +278,13 @@ Status Device::make_room(Lane& lane, std::size_t workspace) noexcept {
 Status Device::take_result(Result** result) noexcept {
   if (results_.empty()) {
     payload::Buffer chunk;
-    if (const Status s = pinned_.take(results_at_once * sizeof(Result), &chunk); s != Status::ok) return s;
-    const Status s = guarded(to_use, [&] {
-      results_.reserve((result_chunks_.size() + 1) * results_at_once);
+    if (const Status s = pinned_.take(kResultsAtOnce * sizeof(Result), &chunk); s != Status::ok) return s;
+    const Status s = guarded(kToUse, [&] {
+      results_.reserve((result_chunks_.size() + 1) * kResultsAtOnce);
       result_chunks_.push_back(chunk);
     });
     if (s != Status::ok) return s;
-    for (std::size_t i = 0; i < results_at_once; ++i) results_.push_back(reinterpret_cast<Result*>(chunk.data()) + i);
+    for (std::size_t i = 0; i < kResultsAtOnce; ++i) results_.push_back(reinterpret_cast<Result*>(chunk.data()) + i);
   }
   *result = results_.back();
   results_.pop_back();
@@ -300,13 +300,13 @@ Status Device::launch(std::size_t index, codec::cuda::Arguments* a, const payloa
   Result* result = nullptr;
   if (s == Status::ok) s = take_result(&result);
   if (s != Status::ok) return s;
-  s = guarded(to_use, [&] { lane.operations.push_back({result, out, owner, unit, lane.marked + 1}); });
+  s = guarded(kToUse, [&] { lane.operations.push_back({result, out, owner, unit, lane.marked + 1}); });
   if (s != Status::ok) {
     results_.push_back(result);
     return s;
   }
-  if (out) out.set_content(payload::Buffer::unknown);
-  result->outcome = pending;
+  if (out) out.set_content(payload::Buffer::kUnknown);
+  result->outcome = kPending;
   a->workspace = lane.workspace.data();
   // Every device reaches pinned memory.
   a->result = result;

@@ -23,11 +23,11 @@
 
 namespace stretto::device {
 
-constexpr std::size_t most_lanes = 8, usual_lanes = 4;
+constexpr std::size_t kMostLanes = 8, kUsualLanes = 4;
 
 // A place in every lane, passed when all earlier work is over.
 struct LanePositions {
-  std::array<std::uint64_t, most_lanes> at{};  // 0: none of that lane
+  std::array<std::uint64_t, kMostLanes> at{};  // 0: none of that lane
 };
 
 // A waiting host queries seldom: launches need the driver's locks, too.
@@ -146,10 +146,10 @@ class Device {
     LanePositions until;
     payload::Buffer buffer;
   };
-  static constexpr std::size_t events = 16;
+  static constexpr std::size_t kEvents = 16;
   struct Lane {
     void* stream = nullptr;
-    std::array<void*, events> event{};
+    std::array<void*, kEvents> event{};
     std::uint64_t marked = 0, passed = 0;
     bool unmarked = false;
     std::unique_ptr<payload::Pool> pool;
@@ -170,7 +170,7 @@ class Device {
   const int number_;
   Region device_memory_, pinned_memory_;
   payload::Pool pinned_;
-  std::array<Lane, most_lanes> lane_;
+  std::array<Lane, kMostLanes> lane_;
   void* boundary_ = nullptr;
   std::vector<payload::Buffer> result_chunks_;
   std::vector<codec::cuda::Result*> results_;

@@ -68,8 +68,8 @@ class Executor final : public payload::Executor, private Owner {
   Device& device_;
   payload::Spec spec_{};
   codec::Type type_{};
-  std::array<payload::Lane, most_lanes> all_;
-  std::size_t lanes_ = usual_lanes;
+  std::array<payload::Lane, kMostLanes> all_;
+  std::size_t lanes_ = kUsualLanes;
   std::uint32_t used_ = 0, last_unit_ = ~std::uint32_t{0};
   std::uint64_t open_ = 0;
   Status failure_ = Status::ok;

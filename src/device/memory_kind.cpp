@@ -5,13 +5,13 @@
 namespace stretto::device {
 namespace {
 
-constexpr int asks = -1;
-std::atomic<int> assumed{asks};
+constexpr int kAsks = -1;
+std::atomic<int> assumed{kAsks};
 
 }  // namespace
 
 void assume(const MemoryKind* kind) noexcept {
-  assumed.store(kind != nullptr ? static_cast<int>(*kind) : asks, std::memory_order_relaxed);
+  assumed.store(kind != nullptr ? static_cast<int>(*kind) : kAsks, std::memory_order_relaxed);
 }
 
 Status told(const Plugin& plugin, int error, const char* what) noexcept {
@@ -21,7 +21,7 @@ Status told(const Plugin& plugin, int error, const char* what) noexcept {
 
 Status locate(const Plugin& plugin, const void* p, Location* where) noexcept {
   const int kind = assumed.load(std::memory_order_relaxed);
-  if (kind == asks) return told(plugin, plugin.locate(p, where), "a pointer");
+  if (kind == kAsks) return told(plugin, plugin.locate(p, where), "a pointer");
   where->kind = static_cast<MemoryKind>(kind);
   return told(plugin, plugin.current_device(&where->device), "the current device");
 }

@@ -8,12 +8,12 @@
 namespace stretto::device {
 namespace {
 
-constexpr std::size_t alignment = 256;
-constexpr std::size_t least = std::size_t{1} << 18;
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kLeast = std::size_t{1} << 18;
 
-constexpr int memory_allocation = 2;
+constexpr int kMemoryAllocation = 2;
 
-constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + alignment - 1) / alignment * alignment; }
+constexpr std::size_t aligned(std::size_t bytes) noexcept { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Status Region::add(std::size_t bytes) noexcept {
     return fail(Status::out_of_memory, "no memory to keep {} memory", what_);
   void* data = nullptr;
   if (const int e = plugin_.allocate(kind_, bytes, &data))
-    return fail(e == memory_allocation ? Status::out_of_memory : Status::internal,
+    return fail(e == kMemoryAllocation ? Status::out_of_memory : Status::internal,
                 "no {} bytes of {} memory beside {}: CUDA error {}: {}", bytes, what_, total_, e,
                 plugin_.error_text(e));
   pieces_.push_back({static_cast<std::byte*>(data), bytes, 0});
@@ -75,7 +75,7 @@ Status Region::allocate(std::size_t bytes, std::byte** data) noexcept {
       return fail(Status::buffer_too_small,
                   "{} bytes of {} memory are wanted beside {} in use; {} are reserved (stretto_cuda_reserve)", bytes,
                   what_, used_, total_);
-    if (const Status s = add(std::max({bytes, total_, least})); s != Status::ok) return s;
+    if (const Status s = add(std::max({bytes, total_, kLeast})); s != Status::ok) return s;
     piece = pieces_.end() - 1;
   }
   *data = piece->data + piece->given;

@@ -19,24 +19,24 @@ namespace stretto::engine {
 namespace {
 
 // Units between polls of the carrier: codec work is long, and others wait for messages.
-constexpr int turn = 2;
+constexpr int kTurn = 2;
 
 // In seconds: limits are checked between waits.
-constexpr double look_every = 0.05;
+constexpr double kLookEvery = 0.05;
 
 // Seconds with other communicators, whose peers may wait for this rank. Doubles until something moves there.
-constexpr double first_beside = 1e-3;
+constexpr double kFirstBeside = 1e-3;
 
 // Seconds to wait for another rank's alarm after a transport error.
-constexpr double alarm_patience = 0.2;
+constexpr double kAlarmPatience = 0.2;
 
-// Seconds to wait for the answer of a missing rank, which listens every `look_every` where it waits itself.
-constexpr double answer_patience = 1;
+// Seconds to wait for the answer of a missing rank, which listens every `kLookEvery` where it waits itself.
+constexpr double kAnswerPatience = 1;
 
 // Seconds between checks while the host spins for a device.
-constexpr double least_between_looks = 1e-3;
+constexpr double kLeastBetweenLooks = 1e-3;
 
-constexpr std::uint64_t none_ends = ~std::uint64_t{0};
+constexpr std::uint64_t kNoneEnds = ~std::uint64_t{0};
 
 double seconds_since(Clock::time_point t) noexcept { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
@@ -105,10 +105,10 @@ struct Engine::Impl {
   const codec::Parallel* parallel = nullptr;
 
   // Runs from this number on neither start nor continue.
-  std::uint64_t end = none_ends;
+  std::uint64_t end = kNoneEnds;
   Status end_status = Status::ok;
   std::array<char, sizeof(carrier::Alarm::text)> why{};
-  std::uint64_t told = none_ends;  // `end`, as others know it
+  std::uint64_t told = kNoneEnds;  // `end`, as others know it
   bool raised = false;
 
   // A call into the engine. Limits exclude the caller's work between calls.
@@ -171,7 +171,7 @@ struct Engine::Impl {
 
 Status Engine::Impl::start(const Work& call, std::uint64_t number, Run** started) noexcept {
   // Refused runs count, for equal numbers on all ranks.
-  const std::uint64_t mine = number == next ? sequence++ : number;
+  const std::uint64_t mine = number == kNext ? sequence++ : number;
   if (mine >= end) return fail(end_status, "this communicator is not usable any more: {}", why.data());
   if (const Status s = Run::check(call, carrier); s != Status::ok) return s;
   const Status s = begin(call, mine, started);
@@ -200,9 +200,9 @@ Status Engine::Impl::start(const Words& call, WordRun** started) noexcept {
   const Status s = guarded("for the messages of an agreement", [&] {
     std::size_t slot = 0;
     while (slot < words.size() && words[slot]->active()) ++slot;
-    if (slot == WordRun::most_slots) throw std::bad_alloc();
+    if (slot == WordRun::kMostSlots) throw std::bad_alloc();
     if (slot == words.size()) words.push_back(std::make_unique<WordRun>());
-    words[slot]->begin(call, word_steps, carrier, WordRun::first_slot + static_cast<std::uint32_t>(slot), mine);
+    words[slot]->begin(call, word_steps, carrier, WordRun::kFirstSlot + static_cast<std::uint32_t>(slot), mine);
     *started = words[slot].get();
   });
   if (s != Status::ok) {
@@ -219,7 +219,7 @@ void Engine::Impl::tell_if_stranded(const WordRun& run) noexcept {
 }
 
 void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text) noexcept {
-  if (end == none_ends) {
+  if (end == kNoneEnds) {
     end_status = status;
     copy_text(text, why);
   }
@@ -235,7 +235,7 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
 
 // A second alarm ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
-  static_assert(carrier::most_alarms == 2);
+  static_assert(carrier::kMostAlarms == 2);
   const bool news = from < told;
   for (const auto& run : runs) {
     if (news && raised && run->active() && !run->ended()) from = std::min(from, run->sequence());
@@ -282,7 +282,7 @@ void Engine::Impl::end_for(const carrier::Alarm& alarm) noexcept {
 // A rank that others miss names the rank that it misses itself, once, and *alarm becomes this rank's. False: it waits
 // for no rank.
 bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
-  std::uint64_t earliest = none_ends;
+  std::uint64_t earliest = kNoneEnds;
   carrier::Alarm own;
   const auto look = [&](const auto& run) {
     if (run.missing() < 0 || run.sequence() >= earliest) return;
@@ -294,7 +294,7 @@ bool Engine::Impl::answer(carrier::Alarm* alarm) noexcept {
   for (const auto& run : words)
     if (run->active() && !run->ended()) look(*run);
   if (round != nullptr) look(Round{rounds, *round});
-  if (earliest == none_ends) return false;
+  if (earliest == kNoneEnds) return false;
   if (!raised) {
     raised = true;
     told = std::min(told, own.from);
@@ -313,7 +313,7 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
   bool found = known != others->end();
   if (found) heard = *known;
   const Clock::time_point begun = Clock::now();
-  for (Waiting waiting(true); !found && seconds_since(begun) < answer_patience;) {
+  for (Waiting waiting(true); !found && seconds_since(begun) < kAnswerPatience;) {
     if (!carrier.hear(&heard)) {
       waiting.rest();
       continue;
@@ -357,7 +357,7 @@ void Engine::Impl::listen_for_cause() noexcept {
   const Clock::time_point begun = Clock::now();
   const std::uint64_t before = told;
   Waiting waiting(true);
-  for (listen(); told == before && seconds_since(begun) < alarm_patience; listen()) waiting.rest();
+  for (listen(); told == before && seconds_since(begun) < kAlarmPatience; listen()) waiting.rest();
 }
 
 void Engine::Impl::compare_calls() noexcept {
@@ -408,10 +408,10 @@ std::size_t Engine::Impl::fetch(double seconds) noexcept {
 
 void Engine::Impl::complete(const carrier::Completion& done) noexcept {
   const auto slot = static_cast<std::size_t>(done.id >> 32);
-  if (slot == ShortRounds::slot)
+  if (slot == ShortRounds::kSlot)
     rounds.complete(static_cast<std::uint32_t>(done.id), done);
-  else if (slot >= WordRun::first_slot)
-    complete_words(slot - WordRun::first_slot, done);
+  else if (slot >= WordRun::kFirstSlot)
+    complete_words(slot - WordRun::kFirstSlot, done);
   else if (slot < runs.size() && runs[slot]->active() && !runs[slot]->ended())
     runs[slot]->complete(static_cast<std::uint32_t>(done.id), done);
 }
@@ -438,7 +438,7 @@ std::size_t Engine::Impl::fetch_crossed() noexcept {
 
 // In the order of runs, equal on all ranks.
 void Engine::Impl::order_crossings() noexcept {
-  std::uint64_t first = none_ends;
+  std::uint64_t first = kNoneEnds;
   for (const auto& run : runs) {
     if (run->active() && !run->ended() && run->crosses()) first = std::min(first, run->sequence());
   }
@@ -464,7 +464,7 @@ bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
     if (!run->going() && may_go(*run)) run->go();
     held = held || !run->going();
     order_crossings();
-    some = run->advance(turn, taken) || some;
+    some = run->advance(kTurn, taken) || some;
   }
   if (some) ++moves;
   if (!held || !some) return some;
@@ -510,7 +510,7 @@ void Engine::Impl::interrupt(const Any& run) noexcept {
 void Engine::Impl::look_at_limits() noexcept {
   const auto now = Clock::now();
   const auto open = [](const auto& run) { return run.active() && !run.ended(); };
-  if (std::chrono::duration<double>(now - listened).count() >= look_every) {
+  if (std::chrono::duration<double>(now - listened).count() >= kLookEvery) {
     listen();
     compare_calls();
   }
@@ -530,7 +530,7 @@ void Engine::Impl::look_at_limits() noexcept {
 }
 
 Status Engine::Impl::wait(Run& run, Report* report) noexcept {
-  double longest = others != nullptr ? first_beside : look_every;
+  double longest = others != nullptr ? kFirstBeside : kLookEvery;
   Waiting device_waiting(true);  // nothing wakes a host that waits for a device
   double looked = 0;
   bool fetched = false;
@@ -550,8 +550,8 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
       fetched = true;
       continue;
     }
-    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
-    if (now - looked < least_between_looks) continue;
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, kFirstBeside, kLookEvery);
+    if (now - looked < kLeastBetweenLooks) continue;
     looked = now;
     look_at_limits();
     if (!run.ended() && interrupted()) interrupt(run);
@@ -560,7 +560,7 @@ Status Engine::Impl::wait(Run& run, Report* report) noexcept {
 }
 
 Status Engine::Impl::wait(WordRun& run, Report* report) noexcept {
-  double longest = others != nullptr ? first_beside : look_every;
+  double longest = others != nullptr ? kFirstBeside : kLookEvery;
   bool fetched = false, moves_runs = false;
   while (!run.ended()) {
     const double most = moves_runs ? 0 : longest;
@@ -569,8 +569,8 @@ Status Engine::Impl::wait(WordRun& run, Report* report) noexcept {
       continue;
     }
     moves_runs = turn_all({}, std::exchange(fetched, false));
-    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
-    if (seconds_since(listened) >= look_every || run.overdue(Clock::now())) look_at_limits();
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, kFirstBeside, kLookEvery);
+    if (seconds_since(listened) >= kLookEvery || run.overdue(Clock::now())) look_at_limits();
     if (!run.ended() && interrupted()) interrupt(run);
   }
   return run.finish(report);
@@ -586,7 +586,7 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
   Status s = rounds.begin(run, messages);
   round = &run;
   const Clock::time_point begun = Clock::now();
-  double longest = others != nullptr ? first_beside : look_every;
+  double longest = others != nullptr ? kFirstBeside : kLookEvery;
   bool fetched = false, moves_runs = false;
   const auto goes_on = [&] { return s == Status::ok && run.number < end && rounds.open() && !rounds.failed(); };
   while (goes_on()) {
@@ -596,9 +596,9 @@ Status Engine::Impl::exchange(const ShortRun& run, std::span<const ShortMessage>
       continue;
     }
     moves_runs = turn_all({}, std::exchange(fetched, false));
-    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, first_beside, look_every);
+    if (others != nullptr) longest = others->drive() ? 0 : std::clamp(2 * longest, kFirstBeside, kLookEvery);
     const bool late = run.timeout > 0 && seconds_since(begun) >= run.timeout;
-    if (late || seconds_since(listened) >= look_every) {
+    if (late || seconds_since(listened) >= kLookEvery) {
       if (late) listen();
       look_at_limits();
       s = compare(run);
@@ -636,7 +636,7 @@ void Engine::share_codec(const codec::Parallel* parallel) noexcept { impl_->para
 Status Engine::run(const Work& call, Report* report) noexcept {
   const Impl::Visit visit(*impl_);
   Run* run = nullptr;
-  if (const Status s = impl_->start(call, next, &run); s != Status::ok) return s;
+  if (const Status s = impl_->start(call, kNext, &run); s != Status::ok) return s;
   return impl_->wait(*run, report);
 }
 
@@ -647,7 +647,7 @@ Status Engine::start(const Work& call, Request* request, std::uint64_t number) n
   *request = Request{};
   request->engine_ = this;
   request->run_ = run;
-  run->advance(turn, impl_->lanes);
+  run->advance(kTurn, impl_->lanes);
   return Status::ok;
 }
 
@@ -687,12 +687,12 @@ Status Engine::exchange(const ShortRun& run, std::span<const ShortMessage> messa
   return impl_->exchange(run, messages);
 }
 
-bool Engine::broken() const noexcept { return impl_->end != none_ends; }
+bool Engine::broken() const noexcept { return impl_->end != kNoneEnds; }
 
 std::uint64_t Engine::pass() noexcept { return impl_->sequence++; }
 
 Status Engine::usable(std::uint64_t number) noexcept {
-  if (seconds_since(impl_->listened) >= look_every) impl_->listen();
+  if (seconds_since(impl_->listened) >= kLookEvery) impl_->listen();
   return number < impl_->end ? Status::ok : fail(impl_->end_status, "{}", impl_->why.data());
 }
 

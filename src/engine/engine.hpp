@@ -76,7 +76,7 @@ struct Work {
 
   // Holds the blocks; borrowed for exclusive use. Null: host memory. Messages have equal bytes.
   device::Device* device = nullptr;
-  int lanes = 0;  // for segments, in turns; 0: device::usual_lanes
+  int lanes = 0;  // for segments, in turns; 0: device::kUsualLanes
   // If every rank's blocks are on a device, on all ranks or none; borrowed while the engine lives. Null: through pinned
   // host memory.
   carrier::DeviceMessages* messages = nullptr;
@@ -164,8 +164,8 @@ class Engine {
 
   // The engine must outlive the request. `number`: that of words which differed between ranks, on all ranks; else the
   // next.
-  static constexpr std::uint64_t next = ~std::uint64_t{0};
-  Status start(const Work& call, Request* request, std::uint64_t number = next) noexcept;
+  static constexpr std::uint64_t kNext = ~std::uint64_t{0};
+  Status start(const Work& call, Request* request, std::uint64_t number = kNext) noexcept;
 
   // A run whose messages fit any word: ranks may call differently. Precondition: route_words().
   Status start(const Words& words, Request* request) noexcept;
@@ -191,11 +191,11 @@ class Engine {
   std::uint64_t moves() const noexcept;
 
   // Leaves runs from number `from` on, and tells all others. Needs no memory.
-  void give_up(Status status, const char* why, std::uint64_t from = next) noexcept;
+  void give_up(Status status, const char* why, std::uint64_t from = kNext) noexcept;
 
   // Blocks until all messages are through. A failure ends this run and all later ones; unless it is a timeout, others
   // are told. The carrier may then access the messages' memory as long as it lives.
-  static constexpr std::size_t most_short_messages = 16;
+  static constexpr std::size_t kMostShortMessages = 16;
   Status exchange(const ShortRun& run, std::span<const ShortMessage> messages) noexcept;
 
   // No further run starts, as far as this rank knows.

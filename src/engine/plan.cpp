@@ -58,7 +58,7 @@ Status Plan::make(const schedule::Schedule& schedule, std::span<const Block> blo
   const auto ranks = static_cast<std::size_t>(schedule.ranks);
   sent_.assign(ranks, 0);
   received_.assign(ranks, 0);
-  first_received_.assign(ranks, none);
+  first_received_.assign(ranks, kNone);
   travel_ = travel;
   all_final_ = false;
   written_.clear();
@@ -153,7 +153,7 @@ bool Plan::travels_raw(const schedule::Step& step) const noexcept {
 // In an allgather all blocks are final; in an allreduce those without a later write.
 void Plan::find_finals(const schedule::Schedule& schedule) {
   all_final_ = schedule.collective == schedule::Collective::allgather;
-  written_.assign(static_cast<std::size_t>(schedule.blocks), none);
+  written_.assign(static_cast<std::size_t>(schedule.blocks), kNone);
   if (schedule.collective != schedule::Collective::allreduce) return;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const schedule::Range& range = schedule.steps[i].dst;
@@ -165,8 +165,8 @@ void Plan::find_finals(const schedule::Schedule& schedule) {
 bool Plan::is_final(const Unit& unit, std::uint32_t cell) const noexcept {
   if (all_final_) return true;
   const Place& place = places[cell];
-  const std::uint32_t last = written_.empty() ? none : written_[static_cast<std::size_t>(place.block)];
-  return place.buffer == schedule::Buffer::out && last != none && unit.step > last;
+  const std::uint32_t last = written_.empty() ? kNone : written_[static_cast<std::size_t>(place.block)];
+  return place.buffer == schedule::Buffer::out && last != kNone && unit.step > last;
 }
 
 std::uint32_t Plan::next_message(std::vector<std::uint32_t>& counts, std::int32_t peer) {
@@ -243,7 +243,7 @@ void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;
   if (unit.message == 0) first = u;
-  if (unit.message >= Tags::signed_messages) wait_for(first, u);
+  if (unit.message >= Tags::kSignedMessages) wait_for(first, u);
 }
 
 void Plan::add_deliveries(const schedule::Schedule& schedule) {
@@ -253,7 +253,7 @@ void Plan::add_deliveries(const schedule::Schedule& schedule) {
     for (std::uint32_t i = 0; i < cells.count; ++i) {
       Unit unit;
       unit.task = Task::deliver;
-      unit.step = none;
+      unit.step = kNone;
       unit.cells = 1;
       unit.dst = cells.first + i;
       add(unit);
@@ -293,7 +293,7 @@ void Plan::wait_for(std::uint32_t earlier, std::uint32_t later) {
 
 void Plan::reads(std::uint32_t unit, std::uint32_t cell) {
   Touch& t = touched_[cell];
-  if (t.writer != none && t.writer != unit) wait_for(t.writer, unit);
+  if (t.writer != kNone && t.writer != unit) wait_for(t.writer, unit);
   readers_.push_back({unit, t.readers});
   t.readers = static_cast<std::uint32_t>(readers_.size()) - 1;
 }
@@ -301,13 +301,13 @@ void Plan::reads(std::uint32_t unit, std::uint32_t cell) {
 void Plan::writes(std::uint32_t unit, std::uint32_t cell) {
   Touch& t = touched_[cell];
   bool through_readers = false;
-  for (std::uint32_t r = t.readers; r != none; r = readers_[r].next) {
+  for (std::uint32_t r = t.readers; r != kNone; r = readers_[r].next) {
     if (readers_[r].unit == unit) continue;
     wait_for(readers_[r].unit, unit);
     through_readers = true;
   }
-  if (!through_readers && t.writer != none && t.writer != unit) wait_for(t.writer, unit);
-  t = {unit, none};
+  if (!through_readers && t.writer != kNone && t.writer != unit) wait_for(t.writer, unit);
+  t = {unit, kNone};
 }
 
 }  // namespace stretto::engine

@@ -15,7 +15,7 @@
 
 namespace stretto::engine {
 
-constexpr std::uint32_t none = 0xFFFFFFFFu;
+constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
 enum class Task : std::uint8_t { send, receive_replace, receive_combine, copy, combine, deliver };
 
@@ -34,7 +34,7 @@ struct Unit {
   std::uint32_t dst = 0;      // first cell written or delivered
   std::uint32_t src = 0;      // first cell read
   std::uint32_t waits_for = 0;
-  std::uint32_t followers = none;
+  std::uint32_t followers = kNone;
 
   std::uint32_t first_cell() const noexcept { return task == Task::send ? src : dst; }
 };
@@ -92,8 +92,8 @@ class Plan {
 
  private:
   struct Touch {
-    std::uint32_t writer = none;
-    std::uint32_t readers = none;
+    std::uint32_t writer = kNone;
+    std::uint32_t readers = kNone;
   };
   struct Cells {
     std::uint32_t first = 0;

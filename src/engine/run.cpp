@@ -66,7 +66,7 @@ bool Run::advance(int budget, Lanes taken) noexcept {
   bool executed = false;
   for (; going_ && budget > 0; --budget, executed = true) {
     const std::uint32_t u = state_.units.take(taken);
-    if (u == none) break;
+    if (u == kNone) break;
     execute(u);
   }
   if (executed) {
@@ -92,10 +92,10 @@ void Run::execute(std::uint32_t u) noexcept {
 }
 
 void Run::complete(std::uint32_t id, const carrier::Completion& completion) noexcept {
-  const std::uint32_t u = id & ~(notice_bit | crossing_bit);
+  const std::uint32_t u = id & ~(kNoticeBit | kCrossingBit);
   const Unit& unit = state_.plan.units[u];
   moved_ = Clock::now();
-  if ((id & crossing_bit) != 0) {
+  if ((id & kCrossingBit) != 0) {
     state_.traffic->crossed(u, completion);
     return;
   }
@@ -168,7 +168,7 @@ void Run::give_up(Status status, const char* text, std::vector<payload::Buffer>*
     UnitState& unit = state_.units[u];
     if (unit.transfers > 0) {
       const bool notice = unit.transfers > 1 && unit.notice.bytes > 0;
-      if (notice) static_cast<void>(state_.channel.cancel(u, notice_bit));
+      if (notice) static_cast<void>(state_.channel.cancel(u, kNoticeBit));
       if (!state_.channel.cancel(u)) give_away(unit.hold, lost);
     }
     unit.hold = {};

@@ -19,7 +19,7 @@ Status ShortRounds::begin(const ShortRun& run, std::span<const ShortMessage> mes
   for (const bool sends : {false, true})  // a receive that waits spares a copy
     for (const ShortMessage& m : messages) {
       if (m.sends != sends) continue;
-      const std::uint64_t id = std::uint64_t{slot} << 32 | used_;
+      const std::uint64_t id = std::uint64_t{kSlot} << 32 | used_;
       const Status s = sends ? carrier_.start_send(m.peer, tag_of(run, m), m.data, m.bytes, id)
                              : carrier_.start_recv(m.peer, tag_of(run, m), m.data, m.bytes, id);
       if (s != Status::ok) return s;
@@ -89,7 +89,7 @@ void ShortRounds::withdraw() noexcept {
   for (std::size_t i = 0; i < used_; ++i) {
     if (!transfers_[i].open) continue;
     transfers_[i].open = false;
-    static_cast<void>(carrier_.cancel(std::uint64_t{slot} << 32 | i));
+    static_cast<void>(carrier_.cancel(std::uint64_t{kSlot} << 32 | i));
   }
   open_ = 0;
 }

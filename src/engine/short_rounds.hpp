@@ -14,7 +14,7 @@ namespace stretto::engine {
 class ShortRounds {
  public:
   // In the upper half of its transfers' ids, unlike all runs.
-  static constexpr std::uint32_t slot = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kSlot = 0xFFFFFFFFu;
 
   // Borrowed.
   ShortRounds(carrier::Carrier& carrier, const Tags& tags) noexcept : carrier_(carrier), tags_(tags) {}
@@ -51,7 +51,7 @@ class ShortRounds {
 
   carrier::Carrier& carrier_;
   const Tags& tags_;
-  std::array<Transfer, Engine::most_short_messages> transfers_{};
+  std::array<Transfer, Engine::kMostShortMessages> transfers_{};
   std::size_t used_ = 0, open_ = 0;
   Status status_ = Status::ok;
   std::array<char, 256> text_{};

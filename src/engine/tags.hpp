@@ -1,6 +1,6 @@
 // A message's tag: run, number between its two ranks, and signature:
 //
-//   number below signed_messages   0 | run | signature | number
+//   number below kSignedMessages   0 | run | signature | number
 //   others                         1 | run | number
 //
 // The number comes last so that carriers spread messages over connections. The signature covers the message's length
@@ -23,15 +23,15 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 
 class Tags {
  public:
-  static constexpr unsigned number_bits = 6;
-  static constexpr std::uint32_t signed_messages = 1u << number_bits;
-  static constexpr unsigned most_long_bits = 20, least_run_bits = 4, most_run_bits = 8;
+  static constexpr unsigned kNumberBits = 6;
+  static constexpr std::uint32_t kSignedMessages = 1u << kNumberBits;
+  static constexpr unsigned kMostLongBits = 20, kLeastRunBits = 4, kMostRunBits = 8;
 
   Tags() = default;
   // A power of two, at least 2^15.
   explicit Tags(std::uint64_t tags) noexcept : bits_(static_cast<unsigned>(std::bit_width(tags)) - 1) {
-    run_bits_ = std::clamp((bits_ - 1 - number_bits) / 3, least_run_bits, most_run_bits);
-    long_bits_ = std::min(most_long_bits, bits_ - 1 - run_bits_);
+    run_bits_ = std::clamp((bits_ - 1 - kNumberBits) / 3, kLeastRunBits, kMostRunBits);
+    long_bits_ = std::min(kMostLongBits, bits_ - 1 - run_bits_);
   }
 
   // The last tag is reserved: no number has all bits set.
@@ -43,14 +43,14 @@ class Tags {
   std::uint64_t tag(std::uint64_t run, std::uint32_t number, std::uint64_t signature) const noexcept {
     const std::uint64_t told = run & (runs() - 1);
     const unsigned rest = bits_ - 1 - run_bits_;
-    if (number >= signed_messages) return std::uint64_t{1} << (bits_ - 1) | told << rest | number;
-    const unsigned signature_bits = rest - number_bits;
-    return told << rest | signature >> (64 - signature_bits) << number_bits | number;
+    if (number >= kSignedMessages) return std::uint64_t{1} << (bits_ - 1) | told << rest | number;
+    const unsigned signature_bits = rest - kNumberBits;
+    return told << rest | signature >> (64 - signature_bits) << kNumberBits | number;
   }
 
   // Number of words (words.hpp): no message of agreements has it.
-  static constexpr std::uint32_t word_number = signed_messages - 1;
-  std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, word_number, mix(word_number, run)); }
+  static constexpr std::uint32_t kWordNumber = kSignedMessages - 1;
+  std::uint64_t word(std::uint64_t run) const noexcept { return tag(run, kWordNumber, mix(kWordNumber, run)); }
 
   bool may_be_of(std::uint64_t run, std::uint64_t tag) const noexcept {
     return (tag >> (bits_ - 1 - run_bits_) & (runs() - 1)) == (run & (runs() - 1));
@@ -60,7 +60,7 @@ class Tags {
     const unsigned rest = bits_ - 1 - run_bits_;
     const bool longer = tag >> (bits_ - 1) != 0;
     const std::uint64_t below = tag & ((std::uint64_t{1} << rest) - 1);
-    return static_cast<std::uint32_t>(longer ? below : below & (signed_messages - 1));
+    return static_cast<std::uint32_t>(longer ? below : below & (kSignedMessages - 1));
   }
 
  private:

@@ -108,7 +108,7 @@ void WordRun::send(std::size_t step) noexcept {
     ++messages_sent_;
   }
   const auto transfer = static_cast<std::uint32_t>(2 * step + 1);
-  const std::size_t bytes = head + own().bytes;
+  const std::size_t bytes = kHead + own().bytes;
   started(carrier_->start_send((*steps_)[step].peer, tag_, &own(), bytes, id(transfer)), transfer);
 }
 
@@ -139,7 +139,7 @@ void WordRun::complete(std::uint32_t transfer, const carrier::Completion& done) 
     return;
   }
   const bool received = transfer % 2 == 0;
-  if (received && (done.bytes < head || done.bytes != head + other().bytes)) {
+  if (received && (done.bytes < kHead || done.bytes != kHead + other().bytes)) {
     strand(fail(Status::internal, "a message of an agreement has {} bytes, from rank {}", done.bytes,
                 (*steps_)[transfer / 2].peer));
     return;

@@ -31,7 +31,7 @@ struct Load {
   };
 
   Kind kind = Kind::none;
-  std::size_t bytes = 0;  // at most schedule::longest_short_call
+  std::size_t bytes = 0;  // at most schedule::kLongestShortCall
   const void* in = nullptr;
   void* out = nullptr;  // written at the end; `in` is read at the begin, and may be equal
   int root = -1;        // of a broadcast, or the only rank with a result; negative: all have one
@@ -69,8 +69,8 @@ class WordRun {
   using Clock = std::chrono::steady_clock;
 
   // Slot in the upper half of a transfer's id; engines' runs have lower ones.
-  static constexpr std::uint32_t first_slot = 0x80000000u;
-  static constexpr std::uint32_t most_slots = 0x40000000u;
+  static constexpr std::uint32_t kFirstSlot = 0x80000000u;
+  static constexpr std::uint32_t kMostSlots = 0x40000000u;
 
   // `steps` and the carrier are borrowed. Nothing moves before go().
   void begin(const Words& words, const std::vector<WordStep>& steps, carrier::Carrier& carrier, std::uint32_t slot,
@@ -111,9 +111,9 @@ class WordRun {
  private:
   struct Message {
     std::uint64_t word = 0, bytes = 0;
-    std::array<std::byte, schedule::longest_short_call> data;
+    std::array<std::byte, schedule::kLongestShortCall> data;
   };
-  static constexpr std::size_t head = offsetof(Message, data);
+  static constexpr std::size_t kHead = offsetof(Message, data);
   struct Rooms {
     alignas(64) std::array<Message, 2> messages;
     Rooms* next = nullptr;

@@ -10,10 +10,10 @@ namespace {
 
 using payload::Kind;
 
-constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
-constexpr std::uint64_t segments[] = {64 * KiB, 256 * KiB, MiB, 4 * MiB};
-constexpr std::uint64_t pieces[] = {64 * KiB, 256 * KiB, MiB};
-constexpr int most_pieces = 64;
+constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr std::uint64_t kSegments[] = {64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB};
+constexpr std::uint64_t kPieces[] = {64 * kKiB, 256 * kKiB, kMiB};
+constexpr int kMostPieces = 64;
 
 bool is_forced(const Question& q, Kind k) noexcept { return q.payload == static_cast<int>(k); }
 
@@ -43,15 +43,15 @@ std::vector<std::uint64_t> segments_for(const Question& q, double block) {
   if (q.segment > 0) return {q.segment};
   if (q.reaching > 0) return {0};
   std::vector<std::uint64_t> all{0};
-  for (const std::uint64_t s : segments)
+  for (const std::uint64_t s : kSegments)
     if (static_cast<double>(s) < block) all.push_back(s);
   return all;
 }
 
 std::vector<int> blocks_for(const Question& q, int ranks) {
   std::vector<int> all;
-  for (const std::uint64_t piece : pieces) {
-    const auto n = static_cast<int>(std::clamp<std::uint64_t>(q.bytes / piece, 1, most_pieces));
+  for (const std::uint64_t piece : kPieces) {
+    const auto n = static_cast<int>(std::clamp<std::uint64_t>(q.bytes / piece, 1, kMostPieces));
     if (ranks > 1 && std::find(all.begin(), all.end(), n) == all.end()) all.push_back(n);
   }
   if (all.empty()) all.push_back(1);

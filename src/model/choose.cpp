@@ -15,19 +15,19 @@ namespace stretto::model {
 namespace {
 
 // Per factor of two. A cell's answer is its middle's, whatever was asked before.
-constexpr double cells = 8;
-constexpr std::uint64_t exact_below = 16;  // bytes that are cells of their own
+constexpr double kCells = 8;
+constexpr std::uint64_t kExactBelow = 16;  // bytes that are cells of their own
 
 int cell_of(std::uint64_t bytes) noexcept {
-  if (bytes < exact_below) return -static_cast<int>(bytes) - 1;
-  return static_cast<int>(std::lround(cells * std::log2(static_cast<double>(bytes))));
+  if (bytes < kExactBelow) return -static_cast<int>(bytes) - 1;
+  return static_cast<int>(std::lround(kCells * std::log2(static_cast<double>(bytes))));
 }
 std::uint64_t middle_of(int cell) noexcept {
   if (cell < 0) return static_cast<std::uint64_t>(-cell - 1);
   return static_cast<std::uint64_t>(std::llround(power_of_two(cell)));
 }
 int ratio_cell_of(double ratio) noexcept {
-  return ratio <= 1 ? 0 : static_cast<int>(std::lround(cells * std::log2(std::min(ratio, 1e6))));
+  return ratio <= 1 ? 0 : static_cast<int>(std::lround(kCells * std::log2(std::min(ratio, 1e6))));
 }
 
 struct Key {
@@ -77,17 +77,17 @@ Key key_of(const Question& q) {
 }
 
 // Dense streams keep cores busy that others may need, and are predicted less surely.
-constexpr double clear_gain = 0.95;
+constexpr double kClearGain = 0.95;
 
 const Candidate& taken_of(const Question& q, const std::vector<Candidate>& all) {
   const Candidate& first = all.front();
   if (first.coding == codec::Coding::fixed || !q.fixed) return first;
   const auto other =
       std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.coding == codec::Coding::fixed; });
-  return other != all.end() && first.seconds > clear_gain * other->seconds ? *other : first;
+  return other != all.end() && first.seconds > kClearGain * other->seconds ? *other : first;
 }
 
-constexpr std::size_t most_answers = 4096;
+constexpr std::size_t kMostAnswers = 4096;
 
 }  // namespace
 
@@ -132,7 +132,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;
-  if (hosts < 2 || !whole || profile.short_calls.empty() || q.bytes > short_call) return 0;
+  if (hosts < 2 || !whole || profile.short_calls.empty() || q.bytes > kShortCall) return 0;
   const auto bytes = static_cast<double>(q.bytes);
   const Span span = machine_of(profile, 4, 1).span(topology::Distance::network, bytes);
   return span.alpha + bytes * span.beta;
@@ -156,7 +156,7 @@ Candidate own_candidate(Provider provider, double seconds) {
 
 void Chooser::Impl::add_dense(const Question& q, const std::vector<Option>& options, bool all_of_them, double least,
                               std::vector<Candidate>* all) const {
-  for (const Candidate& c : *all) least = std::min(least, q.fixed ? clear_gain * c.seconds : c.seconds);
+  for (const Candidate& c : *all) least = std::min(least, q.fixed ? kClearGain * c.seconds : c.seconds);
   Search search(programs, profile, q, true);
   std::vector<Candidate> found = all_of_them ? search.all(options) : search.cheapest(options, least, false);
   for (Candidate& c : found) {
@@ -233,7 +233,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   const std::vector<Option> dense_options = dense ? ways_of(options, true) : std::vector<Option>();
   if (!q.fixed) options = ways_of(std::move(options), false);
   // If no schedule is worthwhile, a bound of the time is enough.
-  const double enough = q.contest && q.native && !q.node && !compares ? longest_unbeaten : -1;
+  const double enough = q.contest && q.native && !q.node && !compares ? kLongestUnbeaten : -1;
   if (guessed && !natives_alone)
     native_seconds =
         std::max(known, all_of_them ? search().least_of_mpi(options) : search().guess_of_mpi(options, enough));
@@ -272,20 +272,20 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
 bool Chooser::Impl::by_lines(const Question& q, Candidate* found) const {
   if (!lane || !go_by_lines(q) || lane->choose(between_hosts_by_lines(q, topology), found) != Status::ok) return false;
   *found = through_memory(*found, q, machine_of(profile, q.element, 1), topology);
-  found->piece = schedule::longest_short_call;
+  found->piece = schedule::kLongestShortCall;
   return true;
 }
 
 double power_of_two(long eighths) noexcept {
-  static constexpr double roots[8] = {0x1p+0,
-                                      0x1.172b83c7d517bp+0,
-                                      0x1.306fe0a31b715p+0,
-                                      0x1.4bfdad5362a27p+0,
-                                      0x1.6a09e667f3bcdp+0,
-                                      0x1.8ace5422aa0dbp+0,
-                                      0x1.ae89f995ad3adp+0,
-                                      0x1.d5818dcfba487p+0};
-  return std::ldexp(roots[eighths & 7], static_cast<int>(eighths >> 3));
+  static constexpr double kRoots[8] = {0x1p+0,
+                                       0x1.172b83c7d517bp+0,
+                                       0x1.306fe0a31b715p+0,
+                                       0x1.4bfdad5362a27p+0,
+                                       0x1.6a09e667f3bcdp+0,
+                                       0x1.8ace5422aa0dbp+0,
+                                       0x1.ae89f995ad3adp+0,
+                                       0x1.d5818dcfba487p+0};
+  return std::ldexp(kRoots[eighths & 7], static_cast<int>(eighths >> 3));
 }
 
 Question on_grid(Question q) noexcept {
@@ -313,7 +313,7 @@ Status Chooser::choose(const Question& question, Candidate* best, Candidate* own
   if (found == impl_->answers.end()) {
     std::vector<Candidate> all;
     if (const Status s = impl_->table(on_grid(question), false, &all); s != Status::ok) return s;
-    if (impl_->answers.size() >= most_answers) impl_->answers.clear();
+    if (impl_->answers.size() >= kMostAnswers) impl_->answers.clear();
     const auto native = std::find_if(all.begin(), all.end(),
                                      [](const Candidate& c) { return c.native && c.payload == payload::Kind::raw; });
     Impl::CachedAnswer answer{taken_of(question, all), native != all.end() ? *native : Candidate{},

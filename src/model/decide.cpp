@@ -12,7 +12,7 @@
 namespace stretto::model {
 namespace {
 
-bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= longest_short; }
+bool is_short(const Question& q) noexcept { return !q.compress && q.schedule.empty() && q.bytes <= kLongestShort; }
 
 bool stays_in_memory(const Question& q, int hosts) noexcept {
   const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
@@ -53,7 +53,7 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   Question q = on_grid(question);
   const bool is_known = knows_mpi(chooser, q);
   // So short a stream may cost more than its predicted gain.
-  if (is_known && q.bytes <= longest_short && q.payload < 0) q.payload = static_cast<int>(payload::Kind::raw);
+  if (is_known && q.bytes <= kLongestShort && q.payload < 0) q.payload = static_cast<int>(payload::Kind::raw);
   // In one host's memory a native collective beats messages, and for exact values streams.
   q.natives = (is_short(q) && !is_known) || stays_in_memory(q, chooser.topology().hosts());
   q.contest = true;
@@ -73,7 +73,7 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
     const double part = own.provider == Provider::node ? unmeasured_node(chooser.topology().ranks()) : 1;
     if (q.native) decided->mpi_seconds = own.seconds / part;
   }
-  const bool trusted = best.native || q.bytes > longest_short || is_known;
+  const bool trusted = best.native || q.bytes > kLongestShort || is_known;
   const topology::Topology& t = chooser.topology();
   const bool precise = is_known || is_measured_well(chooser.profile(), q, t.ranks(), t.hosts());
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds, precise);

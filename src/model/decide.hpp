@@ -9,7 +9,7 @@
 namespace stretto::model {
 
 // In bytes: up to here a native collective serves if possible, unless the MPI is known to take unneeded rounds.
-inline constexpr std::uint64_t longest_short = 1024;
+inline constexpr std::uint64_t kLongestShort = 1024;
 
 struct ModelChoice {
   Candidate taken;

@@ -7,7 +7,7 @@
 namespace stretto::model {
 
 double longest_worthwhile(double native, bool known) noexcept {
-  const double part = known ? 0.9 : 0.75, gain = known ? 2e-6 : longest_unbeaten;
+  const double part = known ? 0.9 : 0.75, gain = known ? 2e-6 : kLongestUnbeaten;
   return std::min(part * native, native - gain);
 }
 

@@ -17,7 +17,7 @@ double longest_worthwhile(double native, bool known = false) noexcept;
 // An exact blocking call between hosts, long enough for bandwidth to decide, measured on these ranks.
 bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
 
-inline constexpr double longest_unbeaten = 20e-6;  // not known
+inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 
 // The only schedule that the MPI of this name and version may have for the question between hosts; null: unknown. A
 // measured time of the blocking call counts more.

@@ -34,10 +34,10 @@ double seconds_inside(schedule::Collective collective, const Machine& machine, c
   return most;
 }
 
-constexpr std::uint64_t piece_of_broadcast = 512 * kKib;
+constexpr std::uint64_t kPieceOfBroadcast = 512 * kKib;
 
 bool is_chained(const Question& q) noexcept {
-  return q.collective == schedule::Collective::bcast && q.bytes > piece_of_broadcast;
+  return q.collective == schedule::Collective::bcast && q.bytes > kPieceOfBroadcast;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ topology::Topology lane_of(const topology::Topology& topology) {
 // 512 KiB.
 std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
                        const topology::Topology& topology) noexcept {
-  if (collective == schedule::Collective::bcast) return piece_of_broadcast;
+  if (collective == schedule::Collective::bcast) return kPieceOfBroadcast;
   constexpr std::uint64_t pieces = 16;
   std::size_t lanes = static_cast<std::size_t>(topology.ranks());
   for (int h = 0; h < topology.hosts(); ++h) lanes = std::min(lanes, topology.ranks_of(h).size());
@@ -75,10 +75,10 @@ bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexce
   constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKib, most_gathered = 16 * kKib;
   switch (collective) {
     case schedule::Collective::allreduce:
-    case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::longest_short_call;
-    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::longest_short_call;
+    case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::kLongestShortCall;
+    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::kLongestShortCall;
     case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= most_gathered;
-    case schedule::Collective::alltoall: return bytes > 0 && bytes <= schedule::longest_short_vector;
+    case schedule::Collective::alltoall: return bytes > 0 && bytes <= schedule::kLongestShortVector;
     default: return false;
   }
 }

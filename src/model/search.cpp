@@ -12,27 +12,27 @@
 namespace stretto::model {
 namespace {
 
-constexpr std::size_t most_programs = 128;
-constexpr std::size_t steps_a_choice = 1'000'000;  // a schedule with more is no candidate
-constexpr std::size_t steps_of_many = 50'000;      // limit for schedules that do not fold
-constexpr std::size_t steps_for_all = 20'000;
+constexpr std::size_t kMostPrograms = 128;
+constexpr std::size_t kStepsAChoice = 1'000'000;  // a schedule with more is no candidate
+constexpr std::size_t kStepsOfMany = 50'000;      // limit for schedules that do not fold
+constexpr std::size_t kStepsForAll = 20'000;
 
 // Longer segments are not walked: nothing hides their copies through pinned memory.
-constexpr double longest_staged = 4.0 * 1024 * 1024;
+constexpr double kLongestStaged = 4.0 * 1024 * 1024;
 
 // Ranks walked without folding. In larger jobs all hosts count as full as the fullest.
-constexpr int most_irregular = 96;
+constexpr int kMostIrregular = 96;
 
 // A line is dropped if its first candidate takes this many times the best time: other segments gain less, except where
 // kernels have a least time.
-constexpr double near_on_host = 1.25, near_on_device = 1e6;
+constexpr double kNearOnHost = 1.25, kNearOnDevice = 1e6;
 
 // A call costs more than the bytes of the shortest segment.
 bool launches_kernels(const Machine& machine) noexcept { return machine.fused.call > 65536 * machine.fused.byte; }
 
 // Drops other numbers of pieces likewise, by a moderate one.
-constexpr double near_in_pieces = 1.6;
-constexpr int moderate_pieces = 16;
+constexpr double kNearInPieces = 1.6;
+constexpr int kModeratePieces = 16;
 
 std::size_t acts_of(const Programs& programs) {
   std::size_t n = 0;
@@ -41,7 +41,7 @@ std::size_t acts_of(const Programs& programs) {
 }
 
 topology::Topology stand_in(const topology::Topology& t) {
-  if (t.ranks() <= most_irregular) return t;
+  if (t.ranks() <= kMostIrregular) return t;
   std::size_t most = 1;
   bool in_a_row = t.uniform();
   for (int h = 0; h < t.hosts(); ++h) {
@@ -99,7 +99,7 @@ std::vector<const Option*> in_order(const std::vector<Option>& options) {
   order.reserve(options.size());
   for (const Option& option : options) order.push_back(&option);
   const auto place = [](const Option* o) {
-    const bool moderate = o->blocks <= moderate_pieces;
+    const bool moderate = o->blocks <= kModeratePieces;
     return std::tuple(o->blocks != 0 || o->radix != 0, o->algorithm, o->radix, !moderate,
                       moderate ? -o->blocks : o->blocks);
   };
@@ -124,16 +124,16 @@ const Programs* ProgramsKept::of(const Option& option, int root) {
   request.groups = &groups_;
   Folding folding;
   folding.cores = cores_;
-  folding.most = steps_a_choice;
+  folding.most = kStepsAChoice;
   auto made = std::make_unique<Programs>();
   const bool done = make_programs(*option.algorithm, request, topology_, folding, made.get()) == Status::ok;
-  const bool many = done && made->period == made->ranks && made->ranks > most_irregular;
-  if (!done || (many && acts_of(*made) > steps_of_many)) made.reset();
+  const bool many = done && made->period == made->ranks && made->ranks > kMostIrregular;
+  if (!done || (many && acts_of(*made) > kStepsOfMany)) made.reset();
   return kept_.emplace(key, std::move(made)).first->second.get();
 }
 
 void ProgramsKept::forget_if_full() {
-  if (kept_.size() >= most_programs) kept_.clear();
+  if (kept_.size() >= kMostPrograms) kept_.clear();
 }
 
 namespace {
@@ -145,7 +145,7 @@ Machine machine_for(const Profile& profile, const Question& q, bool dense) {
   if (q.device) return machine_on_device(profile, q.element, ratio_of(q, dense), 1, q.staged, q.reaching);
   Machine m =
       dense ? machine_of_dense(profile, q.element, q.ratio, q.dense_ratio) : machine_of(profile, q.element, q.ratio);
-  if (!q.compress && q.bytes <= short_call && !profile.short_calls.empty())
+  if (!q.compress && q.bytes <= kShortCall && !profile.short_calls.empty())
     m.links[static_cast<std::size_t>(topology::Distance::network)] = profile.short_calls;
   return m;
 }
@@ -181,13 +181,13 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
   const Programs* programs = kept_.of(option, schedule::rooted(q.collective) ? q.root : 0);
   if (programs == nullptr) return {};
   const double block = programs->blocks > 0 ? whole() / programs->blocks : 0;
-  const bool few = q.segment == 0 && acts_of(*programs) > steps_for_all;
+  const bool few = q.segment == 0 && acts_of(*programs) > kStepsForAll;
   const bool flat = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
   std::vector<Line> lines;
   for (Candidate& c : with_short_messages_raw(option, q, *programs, block, even_cost_)) {
     if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
     if (q.segment == 0 && c.segment > 0 && static_cast<double>(c.segment) >= block) continue;
-    if (q.segment == 0 && c.segment == 0 && q.staged && block > longest_staged) continue;
+    if (q.segment == 0 && c.segment == 0 && q.staged && block > kLongestStaged) continue;
     const auto found =
         std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return of_one_line(l.ways[0], c); });
     if (found != lines.end()) {
@@ -240,7 +240,7 @@ std::size_t Search::middle_of(const std::vector<Candidate>& ways, bool pieces) c
   const std::size_t middle = ways.size() / 2;
   if (machine_.codec_threads <= 1 || ways.front().payload == payload::Kind::raw) return middle;
   // Gives each of the codec's threads a chunk.
-  const double chunks = machine_.codec_threads * Machine::codec_chunk * machine_.value_bits / 8;
+  const double chunks = machine_.codec_threads * Machine::kCodecChunk * machine_.value_bits / 8;
   const auto found = std::find_if(ways.begin(), ways.end(), [&](const Candidate& c) {
     return c.segment == 0 || static_cast<double>(c.segment) >= chunks;
   });
@@ -255,12 +255,12 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
     std::size_t middle;
   };
   std::vector<WalkedLine> walked;
-  const double near = question_.device || launches_kernels(machine_) ? near_on_device : near_on_host;
+  const double near = question_.device || launches_kernels(machine_) ? kNearOnDevice : kNearOnHost;
   const Option* first = nullptr;
   double seconds_of_first = 0;
   for (const Option* option : in_order(options)) {
     const bool pieces = option->blocks > 0, again = first && of_one_schedule(*first, *option);
-    if (again && seconds_of_first > near_in_pieces * least) continue;
+    if (again && seconds_of_first > kNearInPieces * least) continue;
     if (!again) {
       first = option;
       seconds_of_first = INFINITY;
@@ -271,7 +271,7 @@ std::vector<Candidate> Search::search(const std::vector<Option>& options, double
       const std::size_t middle = middle_of(line.ways, pieces);
       Candidate& way = line.ways[middle];
       if (way.payload == payload::Kind::homomorphic && fused && !fused_near) continue;
-      way.seconds = walk(line, way, (pieces && !again ? near_in_pieces : near) * least);
+      way.seconds = walk(line, way, (pieces && !again ? kNearInPieces : near) * least);
       if (!again) seconds_of_first = std::min(seconds_of_first, way.seconds);
       const bool is_near = way.seconds <= near * least;
       fused = fused || way.payload == payload::Kind::fused;

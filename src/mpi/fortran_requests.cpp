@@ -20,7 +20,7 @@ void give_status(MPI_Fint* at, const MPI_Status& status) noexcept {
 #endif
 }
 
-constexpr std::size_t status_length = sizeof(MPI_Status) / sizeof(MPI_Fint);
+constexpr std::size_t kStatusLength = sizeof(MPI_Status) / sizeof(MPI_Fint);
 
 void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int places) noexcept {
 #ifdef OPEN_MPI
@@ -31,7 +31,7 @@ void give_statuses(MPI_Fint* at, const std::vector<MPI_Status>& statuses, int pl
 #endif
   if (none.is(at)) return;
   for (int i = 0; i < places; ++i)
-    give_status(at + static_cast<std::size_t>(i) * status_length, statuses[static_cast<std::size_t>(i)]);
+    give_status(at + static_cast<std::size_t>(i) * kStatusLength, statuses[static_cast<std::size_t>(i)]);
 }
 
 class Requests {

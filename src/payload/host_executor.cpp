@@ -27,7 +27,7 @@ void HostExecutor::begin(const Spec& spec, Pool* pool, const codec::Parallel* pa
 
 Status HostExecutor::compress(const std::byte* x, std::size_t count, double eps, Stream* made) noexcept {
   Stream stream;
-  const std::size_t most = halves_ ? count * half_bytes : codec::compress_bound(type_, count);
+  const std::size_t most = halves_ ? count * kHalfBytes : codec::compress_bound(type_, count);
   if (const Status s = pool().take(most, &stream.buffer); s != Status::ok) return s;
   Stopwatch watch(seconds.compress);
   if (halves_) {

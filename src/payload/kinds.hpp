@@ -24,7 +24,7 @@ struct Traits {
   bool fuses;       // one pass adds raw values to a stream
 };
 
-inline constexpr Traits all_traits[] = {
+inline constexpr Traits kAllTraits[] = {
     {Kind::raw, "raw", Form::values, true, false, false},
     {Kind::cprp2p, "cprp2p", Form::streams, false, false, false},
     {Kind::recompress, "recompress", Form::streams, true, false, false},
@@ -33,7 +33,7 @@ inline constexpr Traits all_traits[] = {
     {Kind::bfloat16, "bfloat16", Form::halves, true, false, false},
 };
 
-constexpr const Traits& traits(Kind k) noexcept { return all_traits[static_cast<std::size_t>(k)]; }
+constexpr const Traits& traits(Kind k) noexcept { return kAllTraits[static_cast<std::size_t>(k)]; }
 
 constexpr bool is_compressed(Kind k) noexcept { return traits(k).form != Form::values; }
 constexpr bool keeps_bound(Kind k) noexcept { return traits(k).form == Form::streams; }
@@ -46,8 +46,8 @@ constexpr const char* name(Kind k, bool reduces) noexcept {
 }
 
 static_assert([] {
-  for (std::size_t i = 0; i < std::size(all_traits); ++i)
-    if (static_cast<std::size_t>(all_traits[i].kind) != i) return false;
+  for (std::size_t i = 0; i < std::size(kAllTraits); ++i)
+    if (static_cast<std::size_t>(kAllTraits[i].kind) != i) return false;
   return true;
 }());
 

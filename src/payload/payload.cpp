@@ -8,7 +8,7 @@
 namespace stretto::payload {
 bool find(const char* text, Kind* kind) noexcept {
   if (std::string_view(text) == "doc") text = name(Kind::recompress);
-  for (const Traits& t : all_traits) {
+  for (const Traits& t : kAllTraits) {
     if (std::string_view(text) != t.name) continue;
     *kind = t.kind;
     return true;

@@ -58,7 +58,7 @@ struct Spec {
 
 inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.nodes > 0 || s.raw_below > 0); }
 
-inline constexpr std::size_t half_bytes = 2;
+inline constexpr std::size_t kHalfBytes = 2;
 
 // The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.
 Status check(const Spec& spec, bool reduces) noexcept;

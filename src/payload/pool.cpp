@@ -7,20 +7,20 @@
 namespace stretto::payload {
 namespace {
 
-constexpr std::size_t alignment = 64;
-constexpr unsigned smallest = 8;
+constexpr std::size_t kAlignment = 64;
+constexpr unsigned kSmallest = 8;
 
 // 2^k times 1, 1.25, 1.5 or 1.75.
 std::uint32_t class_of(std::size_t bytes, std::size_t* capacity) noexcept {
-  if (bytes <= (std::size_t{1} << smallest)) {
-    *capacity = std::size_t{1} << smallest;
+  if (bytes <= (std::size_t{1} << kSmallest)) {
+    *capacity = std::size_t{1} << kSmallest;
     return 0;
   }
   const unsigned octave = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 2^octave < bytes <= 2^(octave+1)
   const std::size_t quarter = std::size_t{1} << (octave - 2);
   const std::size_t steps = (bytes - (std::size_t{1} << octave) + quarter - 1) / quarter;
   *capacity = (std::size_t{1} << octave) + steps * quarter;
-  return static_cast<std::uint32_t>(4 * (octave - smallest) + steps);
+  return static_cast<std::uint32_t>(4 * (octave - kSmallest) + steps);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Status Pool::make(std::size_t capacity, std::uint32_t size_class, detail::Store*
   if (memory_ != nullptr)
     s = memory_->allocate(capacity, &data);
   else
-    data = static_cast<std::byte*>(std::aligned_alloc(alignment, capacity));
+    data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity));
   if (store == nullptr || data == nullptr) {
     delete store;
     if (data != nullptr) release(data, capacity);

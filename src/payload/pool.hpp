@@ -52,7 +52,7 @@ class Buffer {
   std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity : 0; }
 
   // Length of a stream that a device writes there, as its owner knows (Executor).
-  static constexpr std::size_t unknown = ~std::size_t{0};
+  static constexpr std::size_t kUnknown = ~std::size_t{0};
   std::size_t content() const noexcept { return store_->content; }
   void set_content(std::size_t bytes) const noexcept { store_->content = bytes; }
 

@@ -25,7 +25,7 @@ void Worker::begin(const Spec& spec, bool reduces, Executor* executor) noexcept 
 
 std::size_t Worker::message_bound(std::size_t count) const noexcept {
   if (!compressed()) return raw_bytes(count);
-  return has_header() ? codec::compress_bound(type_, count) : count * half_bytes;
+  return has_header() ? codec::compress_bound(type_, count) : count * kHalfBytes;
 }
 
 std::size_t Worker::longest(std::size_t count) const noexcept {

@@ -28,7 +28,7 @@ enum class Collective : std::uint8_t {
   exscan,
   agreement
 };
-inline constexpr int collectives = 18;
+inline constexpr int kCollectives = 18;
 
 // Ranks that know the numbers of elements.
 enum class Counts : std::uint8_t {
@@ -47,10 +47,10 @@ struct Properties {
   Counts counts;
 };
 
-inline constexpr auto all_properties = [] {
+inline constexpr auto kAllProperties = [] {
   using enum Collective;
   using enum Counts;
-  return std::array<Properties, collectives>{{
+  return std::array<Properties, kCollectives>{{
       {"allreduce", allreduce, true, false, false, one},
       {"reduce", reduce, true, true, false, one},
       {"reduce_scatter", reduce_scatter, true, false, true, by_rank},
@@ -73,12 +73,12 @@ inline constexpr auto all_properties = [] {
 }();
 
 // Bytes of the longest call by lines of a host's memory, and by one message a round between hosts.
-inline constexpr std::size_t longest_short_call = 4096;
+inline constexpr std::size_t kLongestShortCall = 4096;
 
 // Bytes of all blocks of the longest allgather and alltoall that one rank of each host stands for.
-inline constexpr std::size_t longest_short_vector = 32 * 1024;
+inline constexpr std::size_t kLongestShortVector = 32 * 1024;
 
-constexpr const Properties& properties(Collective c) noexcept { return all_properties[static_cast<std::size_t>(c)]; }
+constexpr const Properties& properties(Collective c) noexcept { return kAllProperties[static_cast<std::size_t>(c)]; }
 constexpr const char* name(Collective c) noexcept { return properties(c).name; }
 constexpr Collective family(Collective c) noexcept { return properties(c).family; }
 constexpr bool reduces(Collective c) noexcept { return properties(c).reduces; }

@@ -41,7 +41,7 @@ const char* name(Lane l) noexcept {
 }
 
 std::optional<Collective> find_collective(std::string_view text) noexcept {
-  for (int i = 0; i < collectives; ++i) {
+  for (int i = 0; i < kCollectives; ++i) {
     const auto c = static_cast<Collective>(i);
     if (is_family(c) && text == name(c)) return c;
   }

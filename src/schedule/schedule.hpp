@@ -75,7 +75,7 @@ enum class Lane : std::uint8_t {
   beside,  // a communication core, while the application works
   after,   // the application's core, once it waits
 };
-inline constexpr std::size_t lane_count = 3;
+inline constexpr std::size_t kLaneCount = 3;
 
 struct Step {
   Kind kind{};

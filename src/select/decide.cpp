@@ -19,8 +19,8 @@ using namespace call;
 
 namespace {
 
-constexpr std::size_t often_sampled = std::size_t{256} << 10;        // bytes: a sample is a sixteenth at most
-constexpr std::size_t longest_raw_at_first = std::size_t{16} << 10;  // bytes: a sample may take as long as the call
+constexpr std::size_t kOftenSampled = std::size_t{256} << 10;      // bytes: a sample is a sixteenth at most
+constexpr std::size_t kLongestRawAtFirst = std::size_t{16} << 10;  // bytes: a sample may take as long as the call
 
 // A bound allows streams, or a payload of streams requests them for lossless types. A forced native collective moves
 // raw values, unless it is the node's with a forced payload. Prefix sums have no streams.
@@ -87,9 +87,9 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   const bool streams = may_compress(call), rounded = rounds(call, ranks_);
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
-  d.ratio = streams ? usual_ratio : 1;
-  d.shrinks = {usual_ratio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
-  if (streams && is_compressed(o.payload) && !keeps_bound(o.payload)) d.ratio = d.shrinks.fixed = half_ratio;
+  d.ratio = streams ? kUsualRatio : 1;
+  d.shrinks = {kUsualRatio, 0};  // a forced payload takes no sample, so the gain of dense streams is unknown
+  if (streams && is_compressed(o.payload) && !keeps_bound(o.payload)) d.ratio = d.shrinks.fixed = kHalfRatio;
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
@@ -97,15 +97,14 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
       const auto may_stream = [&](const Shrinks& ratios) {
         return choices_.choose(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
       };
-      if (!may_stream(best_ratios)) {
-        d.ratio = best_ratio;  // not even this ratio makes streams worthwhile
-        d.shrinks = best_ratios;
+      if (!may_stream(kBestRatios)) {
+        d.ratio = kBestRatio;  // not even this ratio makes streams worthwhile
+        d.shrinks = kBestRatios;
         needs.range = rounded;
       } else {
         const std::optional<Shrinks> known = ratios_.recall(call, bytes);
-        d.raw_at_first =
-            bytes <= longest_raw_at_first && !rounded && !call.nonblocking && ratios_.has_room(call, bytes);
-        d.shrinks = known.value_or(usual_ratios);
+        d.raw_at_first = bytes <= kLongestRawAtFirst && !rounded && !call.nonblocking && ratios_.has_room(call, bytes);
+        d.shrinks = known.value_or(kUsualRatios);
         needs.sample = !d.raw_at_first &&
                        (!known || (o.check && (call.nonblocking || samples_again(call, bytes, support, d.shrinks))));
         d.samples_later = d.raw_at_first || (o.check && !needs.sample);
@@ -121,7 +120,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
 
 // A sample of a short vector takes as long as its stream. Trials need samples.
 bool Selector::samples_again(const Call& call, std::size_t bytes, Support support, const Shrinks& known) {
-  return bytes >= often_sampled || ratios_.is_due(call, bytes) ||
+  return bytes >= kOftenSampled || ratios_.is_due(call, bytes) ||
          choices_.choose(call, bytes, {true}, known, support).coding == codec::Coding::dense;
 }
 
@@ -130,7 +129,7 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
   if (call.nonblocking && d->needs.values()) support.node = support.streams = false;
   // Without an exchange another rank may have a device, whose streams are fixed unless forced.
   const bool forced = call.settings.options.coding == STRETTO_CODING_DENSE;
-  if (forced && d->shrinks.dense <= 0) d->shrinks = usual_ratios;
+  if (forced && d->shrinks.dense <= 0) d->shrinks = kUsualRatios;
   Shrinks ratios = d->shrinks;
   if (!forced && !d->needs.any()) ratios.dense = 0;
   d->choice = choices_.choose(call, bytes, streaming, ratios, support);
@@ -204,7 +203,7 @@ Status Selector::settle(const Call& call, const Agreement& agreed, Support suppo
     return fail(Status::unsupported, "the memory of several hosts has no {} of these values", name(call.collective));
   if (c.provider != Provider::schedules && !through_nodes) {
     if (call.nonblocking && c.provider == Provider::node && d->needs.values())
-      return fail(Status::unsupported, "{} starts no {} whose ranks exchange values first", call::node_name,
+      return fail(Status::unsupported, "{} starts no {} whose ranks exchange values first", call::kNodeName,
                   name(call.collective));
     if (raw ? support.by(c.provider) : support.streams) return Status::ok;
     return fail(Status::unsupported, "{} has no {} of these counts",

@@ -12,8 +12,8 @@ Status check_provider(const Call& call, Provider provider, const Providers& all)
   const stretto_options& o = call.settings.options;
   const bool node = provider == Provider::node;
   if (node && !all.node)
-    return fail(Status::unsupported, "schedule {} needs ranks that share a host's memory: {}", node_name, all.no_node);
-  if (!node && !all.mpi) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", native_name);
+    return fail(Status::unsupported, "schedule {} needs ranks that share a host's memory: {}", kNodeName, all.no_node);
+  if (!node && !all.mpi) return fail(Status::unsupported, "schedule {} needs a communicator over an MPI", kNativeName);
   const auto what = [&] {
     return fmt::format("{}{} of {} elements of {}{}{}", call.nonblocking ? "started " : "", name(call.collective),
                        call.count, type_name(call.type), reduces(call.collective) ? " by " : "",
@@ -24,22 +24,22 @@ Status check_provider(const Call& call, Provider provider, const Providers& all)
     return fail(Status::unsupported, "a host's memory has no {} as payload {}", what(), payload_name(o.payload));
   }
   if (o.payload > STRETTO_PAYLOAD_RAW)
-    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", native_name,
+    return fail(Status::unsupported, "schedule {} moves values as they are, not as payload {}", kNativeName,
                 payload_name(o.payload));
   if (all.support.by(provider)) return Status::ok;
   if (!node && rank_by_rank(call))
     return fail(Status::unsupported, "schedule {} adds in an order of the MPI's, and options.reproducible is set",
-                native_name);
+                kNativeName);
   return fail(Status::unsupported, "{} has no {} of its own", node ? "a host's memory" : "the MPI", what());
 }
 
 }  // namespace
 
-bool forces_native(const Call& call) noexcept { return call.settings.schedule == native_name; }
+bool forces_native(const Call& call) noexcept { return call.settings.schedule == kNativeName; }
 
 std::optional<Provider> forced_provider(const Call& call) noexcept {
   if (forces_native(call)) return call.device != nullptr ? Provider::device : Provider::mpi;
-  if (call.settings.schedule == node_name) return Provider::node;
+  if (call.settings.schedule == kNodeName) return Provider::node;
   return std::nullopt;
 }
 

@@ -54,7 +54,7 @@ void Ratios::remember(const call::Call& call, std::size_t bytes, const call::Shr
 bool Ratios::is_due(const call::Call& call, std::size_t bytes) const noexcept {
   const std::uint64_t key = key_of(call, bytes);
   const Entry& e = entry_of(entries_, key);
-  return e.key != key || e.calls + 1 >= calls_per_sample;
+  return e.key != key || e.calls + 1 >= kCallsPerSample;
 }
 
 codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept {
@@ -64,14 +64,14 @@ codec::Coding CodingTrials::next(const call::Call& call, std::size_t bytes, bool
     e = {};
     e.key = key;
   }
-  if (e.calls >= warm_up + trials + calls_until_again) {
-    e.calls = warm_up;
+  if (e.calls >= kWarmUp + kTrials + kCallsUntilAgain) {
+    e.calls = kWarmUp;
     e.fixed = 0;
     e.won = e.lost = false;
   }
-  const bool tries = e.calls < warm_up + trials && !e.lost;
+  const bool tries = e.calls < kWarmUp + kTrials && !e.lost;
   *measured = !tries && (e.won || e.lost);
-  *warms_up = e.calls < warm_up;
+  *warms_up = e.calls < kWarmUp;
   e.latest = e.lost || (tries && e.calls % 2 == 1) ? codec::Coding::fixed : codec::Coding::dense;
   e.open = true;
   e.took = 0;
@@ -95,10 +95,10 @@ void CodingTrials::learn(const call::Call& call, std::size_t bytes, std::uint64_
   Entry& e = entry_of(entries_, key);
   if (e.key != key || !e.open) return;
   e.open = false;
-  const bool is_trial = e.calls >= warm_up && e.calls < warm_up + trials && !e.lost;
+  const bool is_trial = e.calls >= kWarmUp && e.calls < kWarmUp + kTrials && !e.lost;
   if (is_trial && e.latest == codec::Coding::fixed) e.fixed = nanoseconds;
   if (is_trial && e.latest == codec::Coding::dense && e.fixed > 0 && nanoseconds > 0) {
-    const bool gains = static_cast<double>(nanoseconds) < clear_gain * static_cast<double>(e.fixed);
+    const bool gains = static_cast<double>(nanoseconds) < kClearGain * static_cast<double>(e.fixed);
     (gains ? e.won : e.lost) = true;
   }
   ++e.calls;

@@ -17,13 +17,13 @@ std::uint64_t key_of(const call::Call& call, std::size_t bytes) noexcept;
 // Agreed in blocking calls, by collective, type, bound and length: equal on every rank.
 class Ratios {
  public:
-  static constexpr std::uint32_t calls_per_sample = 16;
+  static constexpr std::uint32_t kCallsPerSample = 16;
 
   std::optional<call::Shrinks> recall(const call::Call& call, std::size_t bytes) const noexcept;
   bool has_room(const call::Call& call, std::size_t bytes) const noexcept;
   // Ratios of 0: the call took no sample.
   void remember(const call::Call& call, std::size_t bytes, const call::Shrinks& ratios, bool samples_later) noexcept;
-  // The first call, or calls_per_sample after the one whose ratios are known.
+  // The first call, or kCallsPerSample after the one whose ratios are known.
   bool is_due(const call::Call& call, std::size_t bytes) const noexcept;
 
   std::uint64_t changes() const noexcept { return changes_; }
@@ -42,8 +42,8 @@ class Ratios {
 // slowest rank, and the next call's agreement carries it: ranks keep equal trials, and none waits for a late rank.
 class CodingTrials {
  public:
-  static constexpr std::uint32_t warm_up = 1, trials = 4, calls_until_again = 256;
-  static constexpr double clear_gain = 0.98;  // of the time of fixed streams
+  static constexpr std::uint32_t kWarmUp = 1, kTrials = 4, kCallsUntilAgain = 256;
+  static constexpr double kClearGain = 0.98;  // of the time of fixed streams
 
   // Precondition: the model takes dense streams. *measured: trials have decided. `warms_up`: the first call, no trial.
   codec::Coding next(const call::Call& call, std::size_t bytes, bool* measured, bool* warms_up) noexcept;

@@ -39,8 +39,8 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   const FloatEnvironment environment;
   const stretto_options& o = c.settings.options;
   Signature s;
-  for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
-  s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? nonblocking_form : 0), rank);
+  for (int f = 0; f < kFields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
+  s.set(Field::collective, static_cast<std::uint64_t>(c.collective) | (c.nonblocking ? kNonblockingForm : 0), rank);
   s.contributions = c.collective == Collective::allreduce_multi ? c.inputs.size() : 1;
   s.devices = c.device != nullptr ? 1 : 0;
   s.captured = c.captured ? 1 : 0;
@@ -50,7 +50,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
     const auto terms = Terms{payload::Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
     const Agreement own_values{s.values, 1, {}};
     if (eps_of(c, terms, own_values, absolute_bound(c, own_values), &eps) == Status::ok)
-      s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratios(c, rank, ranks, eps) : best_ratios);
+      s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratios(c, rank, ranks, eps) : kBestRatios);
   }
   if (own != Status::ok) s.set_failure(own, message(), rank);
   if (!c.settings.schedule.empty())

@@ -40,7 +40,7 @@ Topology::Topology(std::vector<Place> places, int cores_per_host) : places_(std:
     hosts_[static_cast<std::size_t>(at->second)].push_back(static_cast<std::int32_t>(r));
     host_of_.push_back(at->second);
   }
-  static_cast<void>(take_levels(all_levels));
+  static_cast<void>(take_levels(kAllLevels));
 }
 
 Topology Topology::regular(int ranks, int per_host) {

@@ -35,7 +35,7 @@ struct Place {
 
 Distance distance(const Place& a, const Place& b) noexcept;
 
-inline constexpr std::string_view all_levels = "l3,numa,socket";
+inline constexpr std::string_view kAllLevels = "l3,numa,socket";
 
 class Topology {
  public:

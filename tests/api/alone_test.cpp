@@ -17,7 +17,7 @@ using stretto::tests::Scarce;
 
 namespace {
 
-constexpr int ranks = 3;
+constexpr int kRanks = 3;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -31,8 +31,8 @@ stretto_options patient() {
 template <class Make>
 bool lacks_memory(long n, const Make& make) {
   std::atomic<bool> struck{false};
-  std::barrier met(ranks);
-  on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+  std::barrier met(kRanks);
+  on_ranks(kRanks, [&](stretto_comm comm, int rank, int) {
     SCOPED_TRACE(testing::Message() << "allocation " << n << ", rank " << rank);
     auto call = make(comm, rank);
     ASSERT_STRETTO_OK(call());  // a learned failure is sticky
@@ -63,7 +63,7 @@ bool lacks_memory(long n, const Make& make) {
 // Rank 2 calls differently, and rank 1 has no memory for its n-th allocation in that call. False: it made fewer.
 bool lacks_memory_to_differ(long n, std::size_t count) {
   std::atomic<bool> struck{false};
-  on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
+  on_ranks(kRanks, [&](stretto_comm comm, int rank, int) {
     SCOPED_TRACE(testing::Message() << "allocation " << n << ", rank " << rank << ", " << count << " elements");
     const stretto_options o = patient();
     std::vector<float> x(count + 1, 1), y(count + 1);
@@ -194,8 +194,8 @@ TEST(Alone, ACallThatDiffersWithoutMemoryToTellHow) {
 // Those that have no test of their own above. More than 4 KiB: shorter values need no memory after a first call.
 TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
   using Call = stretto_status (*)(int rank, float* x, float* y, stretto_comm comm, const stretto_options* o);
-  static constexpr std::size_t counts[] = {10, 20, 30}, same[] = {10, 10, 10}, displs[] = {0, 10, 20};
-  static constexpr std::pair<const char*, Call> calls[] = {
+  static constexpr std::size_t kCounts[] = {10, 20, 30}, kSame[] = {10, 10, 10}, kDispls[] = {0, 10, 20};
+  static constexpr std::pair<const char*, Call> kCalls[] = {
       {"reduce",
        [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
          return stretto_reduce(x, y, 1100, STRETTO_F32, STRETTO_SUM, 0, c, o);
@@ -206,7 +206,7 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
        }},
       {"reduce_scatter",
        [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
-         return stretto_reduce_scatter(x, y, counts, STRETTO_F32, STRETTO_SUM, c, o);
+         return stretto_reduce_scatter(x, y, kCounts, STRETTO_F32, STRETTO_SUM, c, o);
        }},
       {"scan", [](int, float* x, float* y, stretto_comm c,
                   const stretto_options* o) { return stretto_scan(x, y, 1000, STRETTO_F32, STRETTO_SUM, c, o); }},
@@ -220,7 +220,7 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
                      const stretto_options* o) { return stretto_scatter(x, y, 300, STRETTO_F32, 0, c, o); }},
       {"scatterv",
        [](int rank, float* x, float* y, stretto_comm c, const stretto_options* o) {
-         return stretto_scatterv(x, counts, nullptr, y, counts[rank], STRETTO_F32, 0, c, o);
+         return stretto_scatterv(x, kCounts, nullptr, y, kCounts[rank], STRETTO_F32, 0, c, o);
        }},
       {"gather", [](int, float* x, float* y, stretto_comm c,
                     const stretto_options* o) { return stretto_gather(x, y, 300, STRETTO_F32, 0, c, o); }},
@@ -228,7 +228,7 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
                       const stretto_options* o) { return stretto_alltoall(x, y, 300, STRETTO_F32, c, o); }},
       {"alltoallv",
        [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
-         return stretto_alltoallv(x, same, displs, y, same, displs, STRETTO_F32, c, o);
+         return stretto_alltoallv(x, kSame, kDispls, y, kSame, kDispls, STRETTO_F32, c, o);
        }},
       {"allreduce_multi",
        [](int, float* x, float* y, stretto_comm c, const stretto_options* o) {
@@ -236,7 +236,7 @@ TEST(Alone, EachOtherCollectiveWithoutMemoryOnOneRank) {
          return stretto_allreduce_multi(all, 2, y, 300, STRETTO_F32, STRETTO_SUM, c, o);
        }},
   };
-  for (const auto& [name, collective] : calls) {
+  for (const auto& [name, collective] : kCalls) {
     SCOPED_TRACE(name);
     lacks_any_memory(name, [call = collective](stretto_comm comm, int rank) {
       return [=, x = wave(rank, 1100), y = std::vector<float>(1100)]() mutable {
@@ -256,10 +256,10 @@ TEST(Alone, ACommunicatorOfThreadsIsMadeOnAllRanksOrOnNone) {
   for (long n = 0; struck; ++n) {
     ASSERT_LT(n, 400);
     stretto_thread_group group = nullptr;
-    ASSERT_STRETTO_OK(stretto_thread_group_create(ranks, &group));
+    ASSERT_STRETTO_OK(stretto_thread_group_create(kRanks, &group));
     std::atomic<int> made{0};
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
+    for (int rank = 0; rank < kRanks; ++rank)
       threads.emplace_back([&, rank] {
         stretto_comm comm = nullptr;
         stretto_status s = STRETTO_OK;
@@ -278,7 +278,7 @@ TEST(Alone, ACommunicatorOfThreadsIsMadeOnAllRanksOrOnNone) {
         EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
       });
     for (std::thread& t : threads) t.join();
-    EXPECT_TRUE(made == 0 || made == ranks) << made << " communicators, allocation " << n;
+    EXPECT_TRUE(made == 0 || made == kRanks) << made << " communicators, allocation " << n;
     failed += made == 0 ? 1 : 0;
     EXPECT_EQ(stretto_thread_group_free(group), STRETTO_OK);
     if (HasFailure()) return;

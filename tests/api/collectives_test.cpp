@@ -9,7 +9,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t counts[] = {0, 1, 5, 1000, 70001};
+constexpr std::size_t kCounts[] = {0, 1, 5, 1000, 70001};
 
 int sum_of_ranks(int ranks, std::size_t i) {
   int s = 0;
@@ -46,7 +46,7 @@ struct Layout {
 
 TEST(Collectives, AllreduceSumsEveryElement) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    for (std::size_t n : counts) {
+    for (std::size_t n : kCounts) {
       const auto x = samples<double>(rank, n);
       std::vector<double> y(n, -1), z = x;
       ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, comm, nullptr));
@@ -60,7 +60,7 @@ TEST(Collectives, AllreduceSumsEveryElement) {
 TEST(Collectives, ReduceSumsAtAnyRoot) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     for (int root = 0; root < ranks; ++root)
-      for (std::size_t n : counts) {
+      for (std::size_t n : kCounts) {
         const auto x = samples<std::int64_t>(rank, n);
         std::vector<std::int64_t> y(n, -1), z = x;
         ASSERT_STRETTO_OK(stretto_reduce(x.data(), rank == root ? y.data() : nullptr, n, STRETTO_I64, STRETTO_SUM, root,
@@ -76,7 +76,7 @@ TEST(Collectives, ReduceSumsAtAnyRoot) {
 
 TEST(Collectives, ReduceScatterBlockGivesEachRankItsPart) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    for (std::size_t n : counts) {
+    for (std::size_t n : kCounts) {
       const auto x = blocks(rank, ranks, n);
       std::vector<int> y(n, -1), z = x;
       ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x.data(), y.data(), n, STRETTO_I32, STRETTO_SUM, comm, nullptr));
@@ -112,7 +112,7 @@ TEST(Collectives, ReduceScatterTakesCountsOfItsOwn) {
 
 TEST(Collectives, AllgatherCollectsEveryBlock) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    for (std::size_t n : counts) {
+    for (std::size_t n : kCounts) {
       const auto x = samples<std::int16_t>(rank, n);
       std::vector<std::int16_t> y(n * static_cast<std::size_t>(ranks), -1), z = y;
       std::copy(x.begin(), x.end(), z.begin() + static_cast<std::ptrdiff_t>(n) * rank);
@@ -151,7 +151,7 @@ TEST(Collectives, AllgathervWritesNothingBetweenBlocks) {
 TEST(Collectives, BcastCopiesFromAnyRoot) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     for (int root = 0; root < ranks; ++root)
-      for (std::size_t n : counts) {
+      for (std::size_t n : kCounts) {
         auto x = rank == root ? samples<std::uint8_t>(root, n) : std::vector<std::uint8_t>(n, 99);
         ASSERT_STRETTO_OK(stretto_bcast(x.data(), n, STRETTO_U8, root, comm, nullptr));
         EXPECT_EQ(x, samples<std::uint8_t>(root, n));
@@ -162,7 +162,7 @@ TEST(Collectives, BcastCopiesFromAnyRoot) {
 TEST(Collectives, ScatterAndGatherMoveEachBlock) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     for (int root = 0; root < ranks; ++root)
-      for (std::size_t n : counts) {
+      for (std::size_t n : kCounts) {
         const auto all = blocks(root, ranks, n);
         const auto first = all.begin() + static_cast<std::ptrdiff_t>(n) * rank;
         const std::vector<int> own(first, first + static_cast<std::ptrdiff_t>(n));

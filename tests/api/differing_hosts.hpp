@@ -138,10 +138,10 @@ class DifferingHosts {
           if (rank_ != missing) {
             stretto_options o = defaults();
             o.timeout = 0.1;
-            std::vector<float> x(few, 1), y(few, unused);
+            std::vector<float> x(kFew, 1), y(kFew, kUnused);
             const Calls calls{x.data(), y.data(), comm, &o};
-            EXPECT_EQ(starts ? started(calls) : calls.sum(few), STRETTO_TIMEOUT) << stretto_message();
-            EXPECT_EQ(y, std::vector<float>(few, unused));
+            EXPECT_EQ(starts ? started(calls) : calls.sum(kFew), STRETTO_TIMEOUT) << stretto_message();
+            EXPECT_EQ(y, std::vector<float>(kFew, kUnused));
           }
           stretto_comm after = make_();  // waits for the missing rank
           EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
@@ -164,7 +164,7 @@ class DifferingHosts {
   // blocking form of the call.
   void run_tests_that_return() {
     stretto_comm comm = make(false);
-    std::vector<float> x(few, 1), y(few, unused);
+    std::vector<float> x(kFew, 1), y(kFew, kUnused);
     for (const bool mixed : {true, false}) {
       stretto_options o = defaults();
       o.timeout = 60;
@@ -174,9 +174,9 @@ class DifferingHosts {
       stretto_request request = nullptr;
       stretto_status s = STRETTO_OK;
       if (blocks) {
-        s = calls.sum(few);
+        s = calls.sum(kFew);
       } else {
-        ASSERT_EQ(stretto_iallreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &o, &request),
+        ASSERT_EQ(stretto_iallreduce(x.data(), y.data(), kFew, STRETTO_F32, STRETTO_SUM, comm, &o, &request),
                   STRETTO_OK);
         for (int k = 0, done = 0; rank_ == 0 && k < 100; ++k) {
           EXPECT_EQ(stretto_test(request, &done), STRETTO_OK);
@@ -217,49 +217,49 @@ class DifferingHosts {
     if (form == Form::prepared)
       for (const stretto_options* o : {&unchecked, &checked})
         for (int turn = 0; turn < 2; ++turn) {
-          std::vector<float> x(few, rank_ == odd ? 1 : unused);
-          EXPECT_EQ(stretto_bcast(x.data(), few, STRETTO_F32, odd, comm, o), STRETTO_OK) << stretto_message();
-          EXPECT_EQ(x, std::vector<float>(few, 1));
+          std::vector<float> x(kFew, rank_ == odd ? 1 : kUnused);
+          EXPECT_EQ(stretto_bcast(x.data(), kFew, STRETTO_F32, odd, comm, o), STRETTO_OK) << stretto_message();
+          EXPECT_EQ(x, std::vector<float>(kFew, 1));
         }
     const stretto_options& first = rank_ == odd ? unchecked : checked;
-    std::vector<float> x(few, 1), y(few, unused), z(few, unused);
+    std::vector<float> x(kFew, 1), y(kFew, kUnused), z(kFew, kUnused);
     stretto_request request = nullptr;
     if (form == Form::started) {
-      EXPECT_EQ(stretto_iallreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &first, &request),
+      EXPECT_EQ(stretto_iallreduce(x.data(), y.data(), kFew, STRETTO_F32, STRETTO_SUM, comm, &first, &request),
                 STRETTO_OK);
       if (rank_ != odd) {
         EXPECT_EQ(stretto_wait(request), STRETTO_INCOMPATIBLE) << stretto_message();
       }
     } else {
       if (rank_ == odd) y = x;
-      EXPECT_EQ(stretto_bcast(y.data(), few, STRETTO_F32, odd, comm, &first),
+      EXPECT_EQ(stretto_bcast(y.data(), kFew, STRETTO_F32, odd, comm, &first),
                 rank_ == odd ? STRETTO_OK : STRETTO_INCOMPATIBLE)
           << stretto_message();
     }
     if (rank_ == odd) {
       const stretto_status s =
-          form == Form::started ? stretto_allreduce(x.data(), z.data(), few, STRETTO_F32, STRETTO_SUM, comm, &checked)
-                                : stretto_bcast(z.data(), few, STRETTO_F32, odd, comm, &checked);
+          form == Form::started ? stretto_allreduce(x.data(), z.data(), kFew, STRETTO_F32, STRETTO_SUM, comm, &checked)
+                                : stretto_bcast(z.data(), kFew, STRETTO_F32, odd, comm, &checked);
       EXPECT_EQ(s, STRETTO_INCOMPATIBLE) << stretto_message();
-      EXPECT_EQ(z, std::vector<float>(few, unused));
+      EXPECT_EQ(z, std::vector<float>(kFew, kUnused));
     }
     const std::string said = stretto_message();
     const char* const cause = "number of unchecked calls before this one differs: ";
     EXPECT_NE(said.find(cause), std::string::npos) << said;
     if (rank_ != odd || form == Form::started) {
-      EXPECT_EQ(y, std::vector<float>(few, unused));
+      EXPECT_EQ(y, std::vector<float>(kFew, kUnused));
     }
     if (rank_ == odd && request != nullptr) {
       EXPECT_EQ(stretto_wait(request), STRETTO_INCOMPATIBLE) << stretto_message();
     }
     EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
-    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &checked), STRETTO_TIMEOUT);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kFew, STRETTO_F32, STRETTO_SUM, comm, &checked), STRETTO_TIMEOUT);
     EXPECT_NE(std::string(stretto_message()).find(cause), std::string::npos) << stretto_message();
     EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
   }
 
-  static constexpr std::size_t few = 10, room = 30000;
-  static constexpr float unused = -77;
+  static constexpr std::size_t kFew = 10, kRoom = 30000;
+  static constexpr float kUnused = -77;
 
   struct Calls {
     float *x, *y;
@@ -283,7 +283,7 @@ class DifferingHosts {
 
   static stretto_status begun(const Calls& c, bool polls) {
     stretto_request request = nullptr;
-    stretto_status s = stretto_iallreduce(c.x, c.y, few, STRETTO_F32, STRETTO_SUM, c.comm, c.o, &request);
+    stretto_status s = stretto_iallreduce(c.x, c.y, kFew, STRETTO_F32, STRETTO_SUM, c.comm, c.o, &request);
     for (int done = 0; polls && s == STRETTO_OK && done == 0;) s = stretto_test(request, &done);
     if (!polls && s == STRETTO_OK) s = stretto_wait(request);
     EXPECT_EQ(stretto_request_free(&request), STRETTO_OK);
@@ -297,11 +297,11 @@ class DifferingHosts {
     o.timeout = 60;
     if (in_memory) o.schedule = "node";
     // Twice, so that the call is a prepared one. Where each host has one rank, there is no memory.
-    std::vector<float> x(few, 1), y(few);
+    std::vector<float> x(kFew, 1), y(kFew);
     stretto_report report = STRETTO_REPORT_INIT;
     o.report = &report;
     for (int turn = 0; turn < 2; ++turn) {
-      const stretto_status s = stretto_allreduce(x.data(), y.data(), few, STRETTO_F32, STRETTO_SUM, comm, &o);
+      const stretto_status s = stretto_allreduce(x.data(), y.data(), kFew, STRETTO_F32, STRETTO_SUM, comm, &o);
       EXPECT_TRUE(s == STRETTO_OK || (in_memory && s == STRETTO_UNSUPPORTED)) << stretto_message();
       if (in_memory) continue;
       EXPECT_STREQ(report.reason, "agreement") << "the ranks are on one host";
@@ -310,12 +310,12 @@ class DifferingHosts {
   }
 
   std::vector<Case> cases() const {
-    const auto few_summed = [](const Calls& c) { return c.sum(few); };
+    const auto few_summed = [](const Calls& c) { return c.sum(kFew); };
     const auto tested = [](const Calls& c) { return begun(c, true); };
     const auto started_twice = [](const Calls& c) {
       std::array<stretto_request, 2> requests{};
       for (stretto_request& r : requests)
-        EXPECT_EQ(stretto_iallreduce(c.x, c.y, few, STRETTO_F32, STRETTO_SUM, c.comm, c.o, &r), STRETTO_OK);
+        EXPECT_EQ(stretto_iallreduce(c.x, c.y, kFew, STRETTO_F32, STRETTO_SUM, c.comm, c.o, &r), STRETTO_OK);
       stretto_status s = STRETTO_OK;
       for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {
         s = stretto_wait(requests[k]);
@@ -329,7 +329,7 @@ class DifferingHosts {
         stretto_options o = *c.o;
         o.bound_kind = STRETTO_BOUND_RELATIVE;
         o.bound = bound;
-        return stretto_allreduce(c.x, c.y, room, STRETTO_F32, STRETTO_SUM, c.comm, &o);
+        return stretto_allreduce(c.x, c.y, kRoom, STRETTO_F32, STRETTO_SUM, c.comm, &o);
       };
     };
     const stretto_status differs = STRETTO_INCOMPATIBLE, wrong = STRETTO_INVALID_ARGUMENT;
@@ -337,22 +337,22 @@ class DifferingHosts {
     return {
         {"count",
          few_summed,
-         [](const Calls& c) { return c.sum(few + 1); },
+         [](const Calls& c) { return c.sum(kFew + 1); },
          differs,
          {"count differs", "10 on rank", "11 on rank"}},
         {"a long vector",
          few_summed,
-         [](const Calls& c) { return c.sum(room); },
+         [](const Calls& c) { return c.sum(kRoom); },
          differs,
          {"count differs", "10 on rank", "30000 on rank"}},
         {"two long vectors",
-         [](const Calls& c) { return c.sum(room - 1); },
-         [](const Calls& c) { return c.sum(room); },
+         [](const Calls& c) { return c.sum(kRoom - 1); },
+         [](const Calls& c) { return c.sum(kRoom); },
          differs,
          {"count differs", "29999 on rank", "30000 on rank"}},
         {"operation",
          few_summed,
-         [](const Calls& c) { return c.sum(few, STRETTO_MAX); },
+         [](const Calls& c) { return c.sum(kFew, STRETTO_MAX); },
          differs,
          {"operation differs", "sum on rank", "max on rank"}},
         {"barrier",
@@ -362,38 +362,38 @@ class DifferingHosts {
          {"collective differs", "allreduce on rank", "barrier on rank"}},
         {"bcast",
          few_summed,
-         [](const Calls& c) { return stretto_bcast(c.y, few, STRETTO_F32, 0, c.comm, c.o); },
+         [](const Calls& c) { return stretto_bcast(c.y, kFew, STRETTO_F32, 0, c.comm, c.o); },
          differs,
          {"collective differs", "allreduce on rank", "bcast on rank"}},
         {"alltoall",
          few_summed,
-         [](const Calls& c) { return stretto_alltoall(c.x, c.y, few, STRETTO_F32, c.comm, c.o); },
+         [](const Calls& c) { return stretto_alltoall(c.x, c.y, kFew, STRETTO_F32, c.comm, c.o); },
          differs,
          {"collective differs", "allreduce on rank", "alltoall on rank"}},
         {"root",
-         [](const Calls& c) { return c.reduce(few, 0); },
-         [last](const Calls& c) { return c.reduce(few, last); },
+         [](const Calls& c) { return c.reduce(kFew, 0); },
+         [last](const Calls& c) { return c.reduce(kFew, last); },
          differs,
          {"root differs", "0 on rank", std::to_string(last) + " on rank"}},
         {"root of bcast",
-         [](const Calls& c) { return stretto_bcast(c.y, few, STRETTO_F32, 0, c.comm, c.o); },
-         [last](const Calls& c) { return stretto_bcast(c.y, few, STRETTO_F32, last, c.comm, c.o); },
+         [](const Calls& c) { return stretto_bcast(c.y, kFew, STRETTO_F32, 0, c.comm, c.o); },
+         [last](const Calls& c) { return stretto_bcast(c.y, kFew, STRETTO_F32, last, c.comm, c.o); },
          differs,
          {"root differs"}},
         {"nothing to broadcast",
-         [](const Calls& c) { return stretto_bcast(c.y, few, STRETTO_F32, 0, c.comm, c.o); },
-         [](const Calls& c) { return stretto_bcast(nullptr, few, STRETTO_F32, 0, c.comm, c.o); },
+         [](const Calls& c) { return stretto_bcast(c.y, kFew, STRETTO_F32, 0, c.comm, c.o); },
+         [](const Calls& c) { return stretto_bcast(nullptr, kFew, STRETTO_F32, 0, c.comm, c.o); },
          wrong,
          {"is NULL"}},
         {"nothing to sum",
          few_summed,
-         [](const Calls& c) { return stretto_allreduce(nullptr, c.y, few, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
+         [](const Calls& c) { return stretto_allreduce(nullptr, c.y, kFew, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
          wrong,
          {"sendbuf is NULL"}},
         {"no such type",
          few_summed,
          [](const Calls& c) {
-           return stretto_allreduce(c.x, c.y, few, static_cast<stretto_type>(99), STRETTO_SUM, c.comm, c.o);
+           return stretto_allreduce(c.x, c.y, kFew, static_cast<stretto_type>(99), STRETTO_SUM, c.comm, c.o);
          },
          wrong,
          {"99"}},
@@ -405,12 +405,12 @@ class DifferingHosts {
          {"bound_kind differs", "none on rank", "relative on rank"}},
         {"no buffer",
          few_summed,
-         [](const Calls& c) { return stretto_allreduce(c.x, nullptr, few, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
+         [](const Calls& c) { return stretto_allreduce(c.x, nullptr, kFew, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
          wrong,
          {"recvbuf is NULL with 10 elements"}},
         {"no values",
          bounded_sum(1e-3),
-         [](const Calls& c) { return stretto_allreduce(nullptr, c.y, room, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
+         [](const Calls& c) { return stretto_allreduce(nullptr, c.y, kRoom, STRETTO_F32, STRETTO_SUM, c.comm, c.o); },
          wrong,
          {"sendbuf is NULL"}},
         {"form", few_summed, started, differs, {"collective differs", "iallreduce on rank", "allreduce on rank"}},
@@ -421,8 +421,8 @@ class DifferingHosts {
          {"collective differs", "iallreduce on rank", "allreduce on rank"}},
         {"two started",
          [](const Calls& c) {
-           EXPECT_EQ(c.sum(few), STRETTO_INCOMPATIBLE);
-           return c.sum(few);
+           EXPECT_EQ(c.sum(kFew), STRETTO_INCOMPATIBLE);
+           return c.sum(kFew);
          },
          started_twice,
          differs,
@@ -430,8 +430,8 @@ class DifferingHosts {
         {"two started by most",
          started_twice,
          [](const Calls& c) {
-           EXPECT_EQ(c.sum(few), STRETTO_INCOMPATIBLE);
-           return c.sum(room);
+           EXPECT_EQ(c.sum(kFew), STRETTO_INCOMPATIBLE);
+           return c.sum(kRoom);
          },
          differs,
          {"collective differs", "iallreduce on rank", "allreduce on rank"}},
@@ -441,17 +441,17 @@ class DifferingHosts {
   void run(const Case& c, int odd, stretto_comm comm) const {
     stretto_options o = defaults();
     o.timeout = 60;  // reached only where a rank was told nothing
-    std::vector<float> x(room, 1), y(room, unused);
+    std::vector<float> x(kRoom, 1), y(kRoom, kUnused);
     const Calls calls{x.data(), y.data(), comm, &o};
     EXPECT_EQ((rank_ == odd ? c.odd : c.usual)(calls), c.status) << stretto_message();
     for (const std::string& text : c.said)
       EXPECT_NE(std::string(stretto_message()).find(text), std::string::npos)
           << "message: " << stretto_message() << "\nwants: " << text;
-    EXPECT_EQ(y, std::vector<float>(room, unused));
-    EXPECT_EQ(calls.sum(few), STRETTO_OK) << stretto_message();
-    EXPECT_EQ(y[few - 1], static_cast<float>(ranks_));
-    EXPECT_EQ(calls.sum(room), STRETTO_OK) << stretto_message();
-    EXPECT_EQ(y[room - 1], static_cast<float>(ranks_));
+    EXPECT_EQ(y, std::vector<float>(kRoom, kUnused));
+    EXPECT_EQ(calls.sum(kFew), STRETTO_OK) << stretto_message();
+    EXPECT_EQ(y[kFew - 1], static_cast<float>(ranks_));
+    EXPECT_EQ(calls.sum(kRoom), STRETTO_OK) << stretto_message();
+    EXPECT_EQ(y[kRoom - 1], static_cast<float>(ranks_));
   }
 
   const int rank_, ranks_;

@@ -22,8 +22,8 @@ namespace api_test {
 struct F16 {
   using Bits = std::uint16_t;
   static constexpr stretto_type type = STRETTO_F16;
-  static constexpr const char* name = "f16";
-  static constexpr double unit = 0x1p-11, largest = 65504;
+  static constexpr const char* kName = "f16";
+  static constexpr double kUnit = 0x1p-11, kLargest = 65504;
   static double value(Bits b) {
     const int e = b >> 10 & 31, m = b & 1023;
     const double a = e == 31 ? (m ? NAN : INFINITY) : e == 0 ? std::ldexp(m, -24) : std::ldexp(1024 + m, e - 25);
@@ -36,34 +36,34 @@ struct F16 {
     const int bits = (e + 14) << 10 | (static_cast<int>(std::ldexp(m, 11)) & 1023);
     return static_cast<Bits>(bits | (std::signbit(v) ? 0x8000 : 0));
   }
-  static constexpr double first = 0x1p-25;
+  static constexpr double kFirst = 0x1p-25;
 };
 struct BF16 {
   using Bits = std::uint16_t;
   static constexpr stretto_type type = STRETTO_BF16;
-  static constexpr const char* name = "bf16";
-  static constexpr double unit = 0x1p-8, largest = 0x1.fep127;
+  static constexpr const char* kName = "bf16";
+  static constexpr double kUnit = 0x1p-8, kLargest = 0x1.fep127;
   static double value(Bits b) { return std::bit_cast<float>(std::uint32_t{b} << 16); }
   static Bits cut(double v) { return static_cast<Bits>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) >> 16); }
-  static constexpr double first = 0x1p-25;
+  static constexpr double kFirst = 0x1p-25;
 };
 struct F32 {
   using Bits = float;
   static constexpr stretto_type type = STRETTO_F32;
-  static constexpr const char* name = "f32";
-  static constexpr double unit = 0x1p-24, largest = std::numeric_limits<float>::max();
+  static constexpr const char* kName = "f32";
+  static constexpr double kUnit = 0x1p-24, kLargest = std::numeric_limits<float>::max();
   static double value(Bits b) { return b; }
   static Bits cut(double v) { return static_cast<float>(v); }
-  static constexpr double first = 0;
+  static constexpr double kFirst = 0;
 };
 struct F64 {
   using Bits = double;
   static constexpr stretto_type type = STRETTO_F64;
-  static constexpr const char* name = "f64";
-  static constexpr double unit = 0x1p-53, largest = std::numeric_limits<double>::max();
+  static constexpr const char* kName = "f64";
+  static constexpr double kUnit = 0x1p-53, kLargest = std::numeric_limits<double>::max();
   static double value(Bits b) { return b; }
   static Bits cut(double v) { return v; }
-  static constexpr double first = 0;
+  static constexpr double kFirst = 0;
 };
 
 template <class T>
@@ -127,7 +127,7 @@ bool within_all(typename T::Bits y, const std::vector<double>& terms, stretto_op
 // True if |y - exact| <= bound + half an ulp of y. Sums of f16 and bf16 are rounded to f32 before that.
 template <class T>
 bool within(typename T::Bits y, const std::vector<double>& terms, stretto_op op, double bound) {
-  return within_all<T>(y, terms, op, {bound, half_ulp_in<T>(y), T::first * std::fabs(T::value(y))});
+  return within_all<T>(y, terms, op, {bound, half_ulp_in<T>(y), T::kFirst * std::fabs(T::value(y))});
 }
 
 // Contributions of all ranks, of either sign and several magnitudes.
@@ -154,7 +154,7 @@ std::vector<double> terms_of(const std::vector<std::vector<typename T::Bits>>& a
 struct TypeNames {
   template <class T>
   static std::string GetName(int) {
-    return T::name;
+    return T::kName;
   }
 };
 

@@ -12,14 +12,14 @@
 
 namespace api_test {
 
-inline constexpr float fill = 1e20f;
+inline constexpr float kFill = 1e20f;
 
 // Between 260 and 300 and some, rank by rank; every `every`-th value is a fill value (0: none).
 inline std::vector<float> filled(int rank, std::size_t count, std::size_t every) {
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i)
     x[i] = every > 0 && i % every == 0
-               ? fill
+               ? kFill
                : static_cast<float>(280 + 20 * std::sin(1e-3 * static_cast<double>(i)) + 0.1 * rank);
   return x;
 }

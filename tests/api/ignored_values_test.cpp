@@ -16,7 +16,7 @@ namespace {
 template <class Has>
 std::vector<std::vector<float>> inputs(int ranks, const Has& has) {
   std::vector<std::vector<float>> all;
-  for (int r = 0; r < ranks; ++r) all.push_back(filled(r, n, has(r) ? 50 : 0));
+  for (int r = 0; r < ranks; ++r) all.push_back(filled(r, kN, has(r) ? 50 : 0));
   return all;
 }
 
@@ -62,7 +62,7 @@ void expect_reported(const stretto_report& r, const Ends& below, const Ends& all
 }  // namespace
 
 TEST(IgnoredValues, AreLeftOutOfTheRangeOnWhateverRanksTheyAre) {
-  for (const int ranks : rank_counts)
+  for (const int ranks : kRankCounts)
     for (const int which : {0, 1, 2}) {
       const auto all = inputs(ranks, [&](int r) { return which == 0 || r == (which == 1 ? 0 : ranks - 1); });
       const double eps = 1e-4 * ends_of(all).width();
@@ -82,7 +82,7 @@ TEST(IgnoredValues, LeaveThePromiseOfEveryPayloadAndOperationAsItIs) {
        {STRETTO_PAYLOAD_AUTO, STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_CPRP2P, STRETTO_PAYLOAD_FUSED})
     for (const stretto_op op : {STRETTO_MAX, STRETTO_MIN, STRETTO_MEAN}) {
       const Ran ran = allreduce(all, 1e-4, op, payload);
-      for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t i = 0; i < kN; ++i) {
         double exact = op == STRETTO_MEAN ? 0 : double{all[0][i]};
         for (const auto& x : all) {
           const double v = x[i];
@@ -98,7 +98,7 @@ TEST(IgnoredValues, LeaveThePromiseOfEveryPayloadAndOperationAsItIs) {
 
 TEST(IgnoredValues, AreLeftOutWhereOneRankHasNothingElse) {
   auto all = inputs(3, [](int) { return false; });
-  std::fill(all[1].begin(), all[1].end(), fill);
+  std::fill(all[1].begin(), all[1].end(), kFill);
   const double eps = 1e-4 * ends_of(all).width();
   const Ran ran = allreduce(all, 1e-4);
   EXPECT_DOUBLE_EQ(ran.report.eps, eps);
@@ -107,17 +107,17 @@ TEST(IgnoredValues, AreLeftOutWhereOneRankHasNothingElse) {
 }
 
 TEST(IgnoredValues, AreAllThereIsAndThenEverythingIsExact) {
-  std::vector<std::vector<float>> all(3, std::vector<float>(n, fill));
-  all[2][7] = 3 * fill;
+  std::vector<std::vector<float>> all(3, std::vector<float>(kN, kFill));
+  all[2][7] = 3 * kFill;
   const Ran ran = allreduce(all, 1e-4);
   EXPECT_STREQ(ran.report.payload, "raw");
   EXPECT_EQ(ran.report.eps, 0);
-  EXPECT_EQ(ran.report.ignored, 3 * n);
+  EXPECT_EQ(ran.report.ignored, 3 * kN);
   EXPECT_EQ(ran.report.range_lo, 0);
   EXPECT_EQ(ran.report.range_hi, 0);
-  EXPECT_EQ(ran.report.ignored_lo, fill);
-  EXPECT_EQ(ran.report.ignored_hi, 3 * fill);
-  EXPECT_EQ(ran.y[9], fill + fill + fill);
+  EXPECT_EQ(ran.report.ignored_lo, kFill);
+  EXPECT_EQ(ran.report.ignored_hi, 3 * kFill);
+  EXPECT_EQ(ran.y[9], kFill + kFill + kFill);
   const Ran counted = with_threshold(all, INFINITY);
   EXPECT_NEAR(counted.report.eps, 2e16, 1e10);
   EXPECT_EQ(counted.report.ignored, 0u);
@@ -125,15 +125,15 @@ TEST(IgnoredValues, AreAllThereIsAndThenEverythingIsExact) {
 }
 
 TEST(IgnoredValues, LeaveDataExactThatHaveNoRangeWithoutThem) {
-  std::vector<std::vector<float>> all(3, std::vector<float>(n, 5.5f));
-  all[1][77] = fill;
+  std::vector<std::vector<float>> all(3, std::vector<float>(kN, 5.5f));
+  all[1][77] = kFill;
   const Ran ran = allreduce(all, 1e-2, STRETTO_MAX);
   EXPECT_STREQ(ran.report.payload, "raw");
   EXPECT_EQ(ran.report.ignored, 1u);
   EXPECT_EQ(ran.report.range_lo, 5.5);
   EXPECT_EQ(ran.report.range_hi, 5.5);
   EXPECT_EQ(ran.y[0], 5.5f);
-  EXPECT_EQ(ran.y[77], fill);
+  EXPECT_EQ(ran.y[77], kFill);
 }
 
 // No other rule: neither how far they are from the rest, nor how much they differ.
@@ -142,8 +142,8 @@ TEST(IgnoredValues, AreThoseOfTheThresholdAndMoreWhateverTheRest) {
   ASSERT_LT(double{below}, 1e15);
   ASSERT_GE(double{least}, 1e15);
   auto all = inputs(3, [](int) { return false; });
-  all[0][1] = -fill;
-  all[1][2] = 200 * fill;
+  all[0][1] = -kFill;
+  all[1][2] = 200 * kFill;
   all[2][3] = least;
   all[2][4] = below;
   const Ran ran = allreduce(all, 1e-4);
@@ -151,7 +151,7 @@ TEST(IgnoredValues, AreThoseOfTheThresholdAndMoreWhateverTheRest) {
   expect_reported(ran.report, ends_of(all), ends_of(all, INFINITY));
   EXPECT_EQ(ran.report.range_hi, below);
   EXPECT_NEAR(ran.report.eps, 1e11, 1e6);
-  EXPECT_NEAR(ran.y[1], -fill, fill * 1e-6);
+  EXPECT_NEAR(ran.y[1], -kFill, kFill * 1e-6);
 }
 
 TEST(IgnoredValues, AreThoseOfTheCallersThreshold) {
@@ -182,13 +182,13 @@ TEST(IgnoredValues, AreNotLookedForWithoutARelativeBound) {
   const auto all = inputs(3, [](int r) { return r == 1; });
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const auto& x = all[static_cast<std::size_t>(rank)];
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     stretto_report report = STRETTO_REPORT_INIT;
     for (const stretto_scope scope : {STRETTO_SCOPE_CONTRIBUTION, STRETTO_SCOPE_RESULT}) {
       stretto_options o = bounded(1e-2, STRETTO_BOUND_ABSOLUTE, scope);
       o.report = &report;
       o.ignore_above = rank;  // of no account
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_MAX, comm, &o));
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_MAX, comm, &o));
       expect_reported(report, {0, 0, 0}, {0, 0, 0});
     }
   });
@@ -211,26 +211,26 @@ TEST(IgnoredValues, HaveAThresholdThatIsANumberAndNotNegative) {
 
 TEST(IgnoredValues, OfOtherTypesAreExactToo) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
-    std::vector<double> x(n), y(n);
-    std::vector<std::uint16_t> h(n), k(n);  // bfloat16
+    std::vector<double> x(kN), y(kN);
+    std::vector<std::uint16_t> h(kN), k(kN);  // bfloat16
     const auto bf16 = [](float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); };
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < kN; ++i) {
       const float v = static_cast<float>(i % 100) - 50;
       x[i] = rank == 1 && i % 9 == 0 ? 9.96920996838687e36 : v;
       h[i] = bf16(rank == 1 && i % 9 == 0 ? -1e20f : v);
     }
     stretto_report report = STRETTO_REPORT_INIT;
     const stretto_options o = relative(1e-3, STRETTO_PAYLOAD_FUSED, &report);
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F64, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F64, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, 0.099, 1e-9);
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < kN; ++i)
       if (i % 9 == 0)
         ASSERT_EQ(y[i], 9.96920996838687e36);
       else
         ASSERT_NEAR(y[i], 3 * (static_cast<double>(i % 100) - 50), 0.3);
-    ASSERT_STRETTO_OK(stretto_allreduce(h.data(), k.data(), n, STRETTO_BF16, STRETTO_MIN, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(h.data(), k.data(), kN, STRETTO_BF16, STRETTO_MIN, comm, &o));
     EXPECT_NEAR(report.eps, 0.099, 1e-9);
-    for (std::size_t i = 0; i < n; i += 9) ASSERT_EQ(k[i], bf16(-1e20f));
+    for (std::size_t i = 0; i < kN; i += 9) ASSERT_EQ(k[i], bf16(-1e20f));
   });
 }
 
@@ -239,16 +239,16 @@ TEST(IgnoredValues, CountInTheRoundingOfABoundForTheResult) {
   const double bound = 1e-4 * ends_of(all).width();
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const auto& x = all[static_cast<std::size_t>(rank)];
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = relative(1e-4, STRETTO_PAYLOAD_AUTO, &report);
     o.scope = STRETTO_SCOPE_RESULT;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_LE(report.promised_error, bound);
     EXPECT_GT(report.eps, 0);
     expect_sum(y, all, bound / 3);
     o.payload = STRETTO_PAYLOAD_RECOMPRESS;  // rounds sums of fill values by more than the bound
-    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INVALID_BOUND);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INVALID_BOUND);
     EXPECT_NE(std::string(stretto_message()).find("contributions of up to 1.000"), std::string::npos)
         << stretto_message();
   });
@@ -259,20 +259,20 @@ TEST(IgnoredValues, AreLeftOutInMovesAndStartedForms) {
   const double eps = 1e-4 * ends_of(all).width();
   on_ranks(3, [&](stretto_comm comm, int rank, int) {
     const auto& x = all[static_cast<std::size_t>(rank)];
-    std::vector<float> y(3 * n);
+    std::vector<float> y(3 * kN);
     stretto_report report = STRETTO_REPORT_INIT;
     const stretto_options o = relative(1e-4, STRETTO_PAYLOAD_FUSED, &report);
-    ASSERT_STRETTO_OK(stretto_allgather(x.data(), y.data(), n, STRETTO_F32, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allgather(x.data(), y.data(), kN, STRETTO_F32, comm, &o));
     EXPECT_DOUBLE_EQ(report.eps, eps);
-    for (std::size_t r = 0; r < 3; ++r) expect_sum({y.begin() + r * n, y.begin() + (r + 1) * n}, {all[r]}, eps);
+    for (std::size_t r = 0; r < 3; ++r) expect_sum({y.begin() + r * kN, y.begin() + (r + 1) * kN}, {all[r]}, eps);
     stretto_request request = nullptr;
-    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+    ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
     ASSERT_STRETTO_OK(stretto_wait(request));
     ASSERT_STRETTO_OK(stretto_request_free(&request));
-    y.resize(n);
+    y.resize(kN);
     expect_sum(y, all, eps);
     if (rank == 0) y = all[0];
-    ASSERT_STRETTO_OK(stretto_bcast(y.data(), n, STRETTO_F32, 0, comm, &o));
+    ASSERT_STRETTO_OK(stretto_bcast(y.data(), kN, STRETTO_F32, 0, comm, &o));
     EXPECT_NEAR(report.eps, 1e-4 * ends_of({all[0]}).width(), 1e-9);
     expect_sum(y, {all[0]}, eps);
   });
@@ -293,7 +293,7 @@ TEST(IgnoredValues, OfSeaSurfaceTemperaturesAreLand) {
 }
 
 TEST(IgnoredValues, AreCountedBesideTheRangeBelowAThreshold) {
-  const std::vector<float> x{1, fill, -3, NAN, -INFINITY, -fill};
+  const std::vector<float> x{1, kFill, -3, NAN, -INFINITY, -kFill};
   double lo = 0, hi = 0;
   std::uint64_t ignored = 9;
   ASSERT_STRETTO_OK(stretto_value_range_below(STRETTO_F32, x.data(), x.size(), 0, &lo, &hi, &ignored));
@@ -303,8 +303,8 @@ TEST(IgnoredValues, AreCountedBesideTheRangeBelowAThreshold) {
   ASSERT_STRETTO_OK(stretto_value_range_below(STRETTO_F32, x.data(), x.size(), 3, &lo, &hi, nullptr));
   EXPECT_EQ(lo, 1);
   ASSERT_STRETTO_OK(stretto_value_range_below(STRETTO_F32, x.data(), x.size(), INFINITY, &lo, &hi, &ignored));
-  EXPECT_EQ(lo, -fill);
-  EXPECT_EQ(hi, fill);
+  EXPECT_EQ(lo, -kFill);
+  EXPECT_EQ(hi, kFill);
   EXPECT_EQ(ignored, 0u);
   ASSERT_STRETTO_OK(stretto_value_range_below(STRETTO_F32, x.data(), x.size(), 0.5, &lo, &hi, &ignored));
   EXPECT_EQ(lo, INFINITY);

@@ -10,8 +10,8 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t prefix_lengths[] = {0, 1, 7, 1000, 70001};
-constexpr const char* schedules[] = {nullptr, "chain", "recursive_doubling"};
+constexpr std::size_t kPrefixLengths[] = {0, 1, 7, 1000, 70001};
+constexpr const char* kSchedules[] = {nullptr, "chain", "recursive_doubling"};
 
 int sum_of_first(int ranks, std::size_t i) {
   int s = 0;
@@ -41,8 +41,8 @@ std::uint64_t map_of(int rank, std::size_t i) {
 
 TEST(Prefix, EveryElementIsTheSumOfTheRanksBefore) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    for (const char* schedule : schedules)
-      for (const std::size_t n : prefix_lengths) {
+    for (const char* schedule : kSchedules)
+      for (const std::size_t n : kPrefixLengths) {
         SCOPED_TRACE(testing::Message() << n << " elements on " << ranks << " ranks");
         stretto_options o = defaults();
         o.schedule = schedule;
@@ -65,7 +65,7 @@ TEST(Prefix, EveryElementIsTheSumOfTheRanksBefore) {
 
 TEST(Prefix, OperationsThatDoNotCommuteKeepTheOrderOfRanks) {
   on_all_ranks([](stretto_comm comm, int rank, int) {
-    for (const char* schedule : schedules)
+    for (const char* schedule : kSchedules)
       for (const std::size_t n : {std::size_t{1}, std::size_t{40003}}) {
         stretto_options o = defaults();
         o.user_function = compose;
@@ -91,7 +91,7 @@ TEST(Prefix, ReproducibleSumsAreOneContributionAfterTheOther) {
   on_all_ranks([](stretto_comm comm, int rank, int) {
     stretto_options o = defaults();
     o.reproducible = 1;
-    for (const std::size_t n : prefix_lengths) {
+    for (const std::size_t n : kPrefixLengths) {
       const std::vector<float> mine = rough<float>(rank, n);
       std::vector<float> got(n);
       ASSERT_STRETTO_OK(stretto_scan(mine.data(), got.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));

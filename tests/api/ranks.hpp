@@ -16,7 +16,7 @@
 
 namespace api_test {
 
-inline constexpr int rank_counts[] = {1, 2, 3, 5, 7};
+inline constexpr int kRankCounts[] = {1, 2, 3, 5, 7};
 
 template <class Body>
 void on_ranks(int ranks, const Body& body) {
@@ -39,7 +39,7 @@ void on_ranks(int ranks, const Body& body) {
 // Runs the body on 1, 2, 3, 5 and 7 ranks.
 template <class Body>
 void on_all_ranks(const Body& body) {
-  for (int ranks : rank_counts) {
+  for (int ranks : kRankCounts) {
     SCOPED_TRACE(testing::Message() << ranks << " ranks");
     on_ranks(ranks, body);
   }

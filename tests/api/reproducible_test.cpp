@@ -21,7 +21,7 @@ stretto_options reproducible() {
   return o;
 }
 
-constexpr std::size_t summed_lengths[] = {1, 7, 1000, 40000};
+constexpr std::size_t kSummedLengths[] = {1, 7, 1000, 40000};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ TEST(Reproducible, SumsAreOneContributionAfterTheOtherInTheOrderOfTheRanks) {
   for (const int ranks : {1, 2, 3, 4, 6, 9}) {
     on_ranks(ranks, [](stretto_comm comm, int rank, int p) {
       const stretto_options o = reproducible();
-      for (const std::size_t n : summed_lengths) {
+      for (const std::size_t n : kSummedLengths) {
         SCOPED_TRACE(testing::Message() << n << " elements on " << p << " ranks");
         const std::vector<float> mine = rough<float>(rank, n), all = one_by_one<float>(p, n);
         std::vector<float> got(n);

@@ -7,7 +7,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t much = std::size_t{1} << 20;
+constexpr std::size_t kMuch = std::size_t{1} << 20;
 
 std::string ran(stretto_comm comm, int ranks, std::size_t at_last, std::size_t elsewhere, const char* schedule) {
   stretto_report report = STRETTO_REPORT_INIT;
@@ -39,9 +39,9 @@ std::string ran(stretto_comm comm, int ranks, std::size_t at_last, std::size_t e
 
 TEST(Unequal, OneLongBlockGoesRoundARing) {
   on_ranks(5, [](stretto_comm comm, int, int ranks) {
-    EXPECT_EQ(ran(comm, ranks, much, 0, nullptr), "ring ring");
-    EXPECT_EQ(ran(comm, ranks, much, 1000, nullptr), "ring ring");
-    EXPECT_EQ(ran(comm, ranks, much, 1000, "pairwise"), "pairwise pairwise");
+    EXPECT_EQ(ran(comm, ranks, kMuch, 0, nullptr), "ring ring");
+    EXPECT_EQ(ran(comm, ranks, kMuch, 1000, nullptr), "ring ring");
+    EXPECT_EQ(ran(comm, ranks, kMuch, 1000, "pairwise"), "pairwise pairwise");
   });
 }
 

@@ -17,8 +17,8 @@
 namespace {
 
 // Bytes of the whole vector, for 1 to 4 ranks: one in each size class of the profiling library's report.
-constexpr std::size_t sizes[] = {768, 49152, 786432, 6291456, 25165824};
-constexpr const char* names[] = {"allreduce", "bcast", "allgather", "reduce_scatter_block"};
+constexpr std::size_t kSizes[] = {768, 49152, 786432, 6291456, 25165824};
+constexpr const char* kNames[] = {"allreduce", "bcast", "allgather", "reduce_scatter_block"};
 
 struct Buffers {
   std::vector<float> in, out;
@@ -26,7 +26,7 @@ struct Buffers {
 
 // Smooth values: streams are clearly smaller than values.
 Buffers filled(int rank) {
-  const std::size_t n = sizes[4] / sizeof(float);
+  const std::size_t n = kSizes[4] / sizeof(float);
   Buffers b{std::vector<float>(n), std::vector<float>(n)};
   for (std::size_t i = 0; i < n; ++i) b.in[i] = std::sin(1e-3F * static_cast<float>(i)) + static_cast<float>(rank);
   return b;
@@ -75,8 +75,8 @@ void print(const char* name, std::size_t bytes, const stretto_report& r) {
 int run_by_c(Buffers* b, int rank, int ranks, double bound) {
   stretto_comm comm = nullptr;
   if (stretto_comm_create(MPI_COMM_WORLD, &comm) != STRETTO_OK) return 1;
-  for (const char* name : names) {
-    for (const std::size_t bytes : sizes) {
+  for (const char* name : kNames) {
+    for (const std::size_t bytes : kSizes) {
       stretto_report report = STRETTO_REPORT_INIT;
       stretto_options o = STRETTO_OPTIONS_INIT;
       o.report = &report;
@@ -90,7 +90,7 @@ int run_by_c(Buffers* b, int rank, int ranks, double bound) {
       if (rank == 0) print(name, bytes, report);
     }
   }
-  for (const std::size_t bytes : sizes) {
+  for (const std::size_t bytes : kSizes) {
     stretto_report report = STRETTO_REPORT_INIT;
     if (start_by_c(b, bytes, comm, &report) != STRETTO_OK) {
       std::fprintf(stderr, "iallreduce of %zu bytes: %s\n", bytes, stretto_message());
@@ -104,8 +104,8 @@ int run_by_c(Buffers* b, int rank, int ranks, double bound) {
 // The profiling library leaves the first calls on a communicator to the MPI, and says so.
 void run_by_mpi(Buffers* b, int ranks) {
   for (int i = 0; i < 100; ++i) by_mpi("bcast", b, 768, ranks);
-  for (const char* name : names)
-    for (const std::size_t bytes : sizes) by_mpi(name, b, bytes, ranks);
+  for (const char* name : kNames)
+    for (const std::size_t bytes : kSizes) by_mpi(name, b, bytes, ranks);
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ Reference reference() {
   return r;
 }
 
-// The error map, with `left_out` in place of NaN, which is equal to nothing.
-constexpr float left_out = -99;
+// The error map, with kLeftOut in place of NaN, which is equal to nothing.
+constexpr float kLeftOut = -99;
 std::vector<float> errors(const std::vector<float>& result, const Reference& r) {
   std::vector<float> out = error_map(STRETTO_F32, result.data(), r);
-  for (float& v : out) v = std::isnan(v) ? left_out : v;
+  for (float& v : out) v = std::isnan(v) ? kLeftOut : v;
   return out;
 }
 
@@ -65,7 +65,7 @@ TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
   EXPECT_EQ(r.finite, (std::vector<std::uint8_t>{1, 0, 0, 1}));
   const std::vector<float> result{1.5F, fill[1], fill[6], 3};
   EXPECT_EQ(compare(STRETTO_F32, result.data(), r, {0, 1}).worst, 0.0);
-  EXPECT_EQ(errors(result, r), (std::vector<float>{0, left_out, left_out, 0}));
+  EXPECT_EQ(errors(result, r), (std::vector<float>{0, kLeftOut, kLeftOut, 0}));
 }
 
 TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
@@ -83,29 +83,29 @@ TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
   EXPECT_NEAR(q.psnr, 20 * std::log10(1.5 / std::sqrt(0.25 * 0.25 / 2)), 1e-9);
   EXPECT_LE(q.excess, 0.0);
   EXPECT_NEAR(largest_promise(STRETTO_F32, r, {0.25, 1}), 0.25, 1e-6);
-  EXPECT_EQ(errors(result, r), (std::vector<float>{0, left_out, left_out, 0.25F}));
+  EXPECT_EQ(errors(result, r), (std::vector<float>{0, kLeftOut, kLeftOut, 0.25F}));
   result[1] = 1.1e20F;
   EXPECT_GT(compare(STRETTO_F32, result.data(), r, {0.25, 1}).excess, 0.0);
 }
 
-constexpr float huge = 3e38F;
-constexpr float infinite = std::numeric_limits<float>::infinity();
+constexpr float kHuge = 3e38F;
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 // Sums of two images that overflow float32 upwards or downwards, that overflow only in parts, and small sums.
 Reference beyond() {
-  const std::vector<float> two{huge, -huge, huge, 1, huge, -huge, -huge, 2};
+  const std::vector<float> two{kHuge, -kHuge, kHuge, 1, kHuge, -kHuge, -kHuge, 2};
   Reference r;
   add_to_reference(STRETTO_F32, two.data(), 2, 4, &r);
   return r;
 }
 
 TEST(Quality, ASumThatTheTypeCannotHoldIsAnInfinityOfItsSign) {
-  const std::vector<float> right{infinite, -infinite, 0, 3};
+  const std::vector<float> right{kInfinite, -kInfinite, 0, 3};
   const Quality q = compare(STRETTO_F32, right.data(), beyond(), {1e30, 1});
   EXPECT_LE(q.excess, 0.0);
   EXPECT_EQ(q.worst, 0.0);
   EXPECT_EQ(q.overflowed, 2U);
-  for (const float wrong : {-infinite, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max()}) {
+  for (const float wrong : {-kInfinite, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max()}) {
     std::vector<float> result = right;
     result[0] = wrong;
     EXPECT_FALSE(compare(STRETTO_F32, result.data(), beyond(), {1e30, 1}).excess <= 0) << wrong;
@@ -113,21 +113,21 @@ TEST(Quality, ASumThatTheTypeCannotHoldIsAnInfinityOfItsSign) {
 }
 
 TEST(Quality, OnlyPartialSumsOverflowWhereTheSumDoesNot) {
-  const std::vector<float> result{infinite, -infinite, infinite, 3};
+  const std::vector<float> result{kInfinite, -kInfinite, kInfinite, 3};
   EXPECT_FALSE(compare(STRETTO_F32, result.data(), beyond(), {1e30, 1}).excess <= 0);
   EXPECT_LE(compare(STRETTO_F32, result.data(), beyond(), {1e30, 1, true}).excess, 0.0);
-  const std::vector<float> small{infinite, -infinite, 0, infinite};
+  const std::vector<float> small{kInfinite, -kInfinite, 0, kInfinite};
   EXPECT_FALSE(compare(STRETTO_F32, small.data(), beyond(), {1e30, 1, true}).excess <= 0);
 }
 
 TEST(Quality, OverflowsAreInNeitherPromiseNorErrorMap) {
   EXPECT_LE(largest_promise(STRETTO_F32, beyond(), {0, 1}), 6e38 * 0x1.1p-24);
-  const std::vector<float> two{huge, 1, huge, 2};
+  const std::vector<float> two{kHuge, 1, kHuge, 2};
   Reference r;
   add_to_reference(STRETTO_F32, two.data(), 2, 2, &r);
   EXPECT_NEAR(largest_promise(STRETTO_F32, r, {0, 1}), 3 * 0x1p-24, 1e-12);
-  const std::vector<float> result{infinite, 3};
-  EXPECT_EQ(errors(result, r), (std::vector<float>{left_out, 0}));
+  const std::vector<float> result{kInfinite, 3};
+  EXPECT_EQ(errors(result, r), (std::vector<float>{kLeftOut, 0}));
 }
 
 TEST(Quality, WhereDoublesOverflowNothingIsKnown) {

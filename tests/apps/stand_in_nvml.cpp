@@ -5,7 +5,7 @@
 namespace {
 
 using Device = const int*;
-constexpr int first = 10, second = 11;
+constexpr int kFirst = 10, kSecond = 11;
 
 }  // namespace
 
@@ -19,22 +19,22 @@ int nvmlInit_v2() {
 int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, Device* device) {
-  *device = std::strcmp(bus, "0000:0a:00.0") == 0 ? &first : &second;
+  *device = std::strcmp(bus, "0000:0a:00.0") == 0 ? &kFirst : &kSecond;
   return 0;
 }
 
 int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned* generation) {
-  *generation = *device == first ? 5 : 1;  // the second idles
+  *generation = *device == kFirst ? 5 : 1;  // the second idles
   return 0;
 }
 
 int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* width) {
-  *width = *device == first ? 16 : 8;
+  *width = *device == kFirst ? 16 : 8;
   return 0;
 }
 
 int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned* generation) {
-  *generation = *device == first ? 5 : 3;
+  *generation = *device == kFirst ? 5 : 3;
   return 0;
 }
 
@@ -44,7 +44,7 @@ int nvmlDeviceGetMaxPcieLinkWidth(Device, unsigned* width) {
 }
 
 int nvmlDeviceGetNvLinkState(Device device, unsigned link, unsigned* active) {
-  if (*device != first || link >= 18) return 3;
+  if (*device != kFirst || link >= 18) return 3;
   *active = link < 17;
   return 0;
 }

@@ -11,15 +11,15 @@
 namespace stretto::stacking::rtm {
 namespace {
 
-constexpr double dx = 10.0;
-constexpr double v0 = 2000.0;
-const double dt = 0.9 * Wave::courant_limit * dx / v0;
-constexpr double hz = 20.0;
+constexpr double kDx = 10.0;
+constexpr double kV0 = 2000.0;
+const double dt = 0.9 * Wave::kCourantLimit * kDx / kV0;
+constexpr double kFrequency = 20.0;
 
 Wave run(int nz, int nx, int z, int x, int steps) {
-  Wave wave(Field(nz, nx, static_cast<float>(v0)), dx, dt);
+  Wave wave(Field(nz, nx, static_cast<float>(kV0)), kDx, dt);
   for (int t = 0; t < steps; ++t) {
-    wave.inject(z, x, ricker(hz, t * dt));
+    wave.inject(z, x, ricker(kFrequency, t * dt));
     wave.step();
   }
   return wave;
@@ -35,17 +35,17 @@ double peak_time(const std::vector<double>& trace) {
 }
 
 TEST(Wave, TravelsAtTheVelocityOfTheModel) {
-  Wave wave(Field(81, 161, static_cast<float>(v0)), dx, dt);
+  Wave wave(Field(81, 161, static_cast<float>(kV0)), kDx, dt);
   constexpr int near = 50, far = 120;  // columns from the source at 10
   std::vector<double> at_near, at_far;
   for (int t = 0; t < 700; ++t) {
-    wave.inject(40, 10, ricker(hz, t * dt));
+    wave.inject(40, 10, ricker(kFrequency, t * dt));
     wave.step();
     at_near.push_back(wave.at(40, near));
     at_far.push_back(wave.at(40, far));
   }
   // Leapfrog runs fast by (w dt)^2 / 24: 0.4 % at the peak frequency, more above it.
-  const double expected = (far - near) * dx / v0;  // 0.35 s
+  const double expected = (far - near) * kDx / kV0;  // 0.35 s
   EXPECT_NEAR(peak_time(at_far) - peak_time(at_near), expected, 0.01 * expected);
 }
 
@@ -78,12 +78,12 @@ TEST(Wave, KeepsItsEnergyWhileItIsInsideTheModel) {
 TEST(Wave, IsReciprocalInSourceAndReceiver) {
   Field layered(70, 90, 1800.0F);
   for (int z = 35; z < 70; ++z) std::fill_n(layered.row(z), 90, 2500.0F);
-  const double step = 0.9 * Wave::courant_limit * dx / 2500.0;
+  const double step = 0.9 * Wave::kCourantLimit * kDx / 2500.0;
   const auto heard = [&](int sz, int sx, int rz, int rx) {
-    Wave wave(layered, dx, step);
+    Wave wave(layered, kDx, step);
     std::vector<double> trace;
     for (int t = 0; t < 350; ++t) {
-      wave.inject(sz, sx, ricker(hz, t * step));
+      wave.inject(sz, sx, ricker(kFrequency, t * step));
       wave.step();
       trace.push_back(wave.at(rz, rx));
     }
@@ -98,7 +98,7 @@ TEST(Wave, IsReciprocalInSourceAndReceiver) {
 }
 
 TEST(Wave, IsStableAtItsCourantLimitOverManySteps) {
-  Wave wave(Field(60, 60, 3000.0F), dx, Wave::courant_limit * dx / 3000.0);
+  Wave wave(Field(60, 60, 3000.0F), kDx, Wave::kCourantLimit * kDx / 3000.0);
   wave.inject(30, 30, 1.0);
   for (int t = 0; t < 3000; ++t) wave.step();
   EXPECT_LT(std::abs(wave.at(30, 30)), 1.0);  // false for NaN too

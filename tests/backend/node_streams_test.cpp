@@ -121,8 +121,8 @@ class NodeStreams : public testing::Test {
   int rank = 0, ranks = 1;
 };
 
-constexpr What all[] = {What::allreduce,      What::reduce, What::reduce_scatter_block,
-                        What::reduce_scatter, What::bcast,  What::allgather};
+constexpr What kAll[] = {What::allreduce,      What::reduce, What::reduce_scatter_block,
+                         What::reduce_scatter, What::bcast,  What::allgather};
 
 // A profile where values in shared memory take no time, nor the codec, and all else takes long.
 std::string profile_of_a_fast_node(int ranks) {
@@ -143,7 +143,7 @@ std::string profile_of_a_fast_node(int ranks) {
 TEST_F(NodeStreams, HaveTheEnginesBytesForEveryCollectiveTypeAndOperation) {
   for (const int check : {1, 0}) {
     node.check = check;
-    for (const What what : all)
+    for (const What what : kAll)
       for (const std::size_t n : {std::size_t{1}, std::size_t{1500}, std::size_t{70001}})
         for (const bool in_place : {false, true})
           if (what != What::bcast || !in_place) expect_alike(what, STRETTO_F32, STRETTO_SUM, n, in_place, node);

@@ -75,7 +75,7 @@ class NodeTrees : public LaunchedRanks, public testing::WithParamInterface<bool>
   }
 };
 
-constexpr const char* kind_names[] = {"reduce", "bcast", "gather", "scatter"};
+constexpr const char* kKindNames[] = {"reduce", "bcast", "gather", "scatter"};
 
 }  // namespace
 
@@ -89,7 +89,7 @@ TEST_P(NodeTrees, HaveTheBitsOfTheirMessages) {
           for (const int check : {1, 0})
             for (const std::size_t n : {std::size_t{3}, std::size_t{30'000}}) {
               if (check == 1 && n > 3 && root > 0) continue;
-              SCOPED_TRACE(testing::Message() << kind_names[kind] << " by " << schedule << " of " << n << ", root "
+              SCOPED_TRACE(testing::Message() << kKindNames[kind] << " by " << schedule << " of " << n << ", root "
                                               << root << ", split " << split << ", check " << check);
               stretto_report told = STRETTO_REPORT_INIT;
               stretto_options o = STRETTO_OPTIONS_INIT;
@@ -119,7 +119,7 @@ TEST_P(NodeTrees, TakeTheRootsDataWhereTheyLie) {
   for (const std::size_t n : {std::size_t{3}, std::size_t{30'000}})
     for (const int root : {0, ranks - 1})
       for (const int kind : {0, 2, 3}) {
-        SCOPED_TRACE(testing::Message() << kind_names[kind] << " of " << n << ", root " << root);
+        SCOPED_TRACE(testing::Message() << kKindNames[kind] << " of " << n << ", root " << root);
         Buffers expected = buffers(kind, n, root), b = expected;
         ASSERT_STRETTO_OK(block(kind, &expected, n, root, memory, &o));
         const auto mine = static_cast<std::ptrdiff_t>(n) * root;

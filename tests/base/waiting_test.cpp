@@ -37,7 +37,7 @@ TEST(Waiting, SleepsLongerTheLongerItHasWaited) {
   EXPECT_GT(first, 0);
   EXPECT_LE(first, 1e-4);
   EXPECT_GT(waiting.next(begin + 10e-3), first);
-  EXPECT_EQ(waiting.next(begin + 1), longest_sleep);
+  EXPECT_EQ(waiting.next(begin + 1), kLongestSleep);
 }
 
 TEST(Waiting, SleepsInOneGoWhereAllWakesIt) {

@@ -24,11 +24,11 @@ struct Call {
   unsigned number;
   bool rank_0_needs_it, others_need_it;  // to share memory
 };
-constexpr Call calls[] = {{"getrandom", SYS_getrandom, true, true},
-                          {"memfd_create", SYS_memfd_create, true, false},
-                          {"process_vm_readv", SYS_process_vm_readv, false, false},
-                          {"pidfd_open", SYS_pidfd_open, false, false},
-                          {"socket", SYS_socket, false, false}};
+constexpr Call kCalls[] = {{"getrandom", SYS_getrandom, true, true},
+                           {"memfd_create", SYS_memfd_create, true, false},
+                           {"process_vm_readv", SYS_process_vm_readv, false, false},
+                           {"pidfd_open", SYS_pidfd_open, false, false},
+                           {"socket", SYS_socket, false, false}};
 const Call* denied = nullptr;
 int denied_rank = 0;
 
@@ -63,7 +63,7 @@ TEST(Denied, CollectivesContinueAndReportTheReason) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const Call& c : calls)
+  for (const Call& c : kCalls)
     if (argc > 2 && std::strcmp(argv[1], c.name) == 0) denied = &c;
   if (denied == nullptr) return 2;
   denied_rank = std::atoi(argv[2]);

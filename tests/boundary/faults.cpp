@@ -23,7 +23,7 @@
 namespace boundary {
 namespace {
 
-constexpr Fault all[] = {
+constexpr Fault kAll[] = {
     {"getrandom", ENOSYS},
     {"memfd_create", EPERM},
     {"fchmod", EPERM},
@@ -96,7 +96,7 @@ Function* real(const char* name) noexcept {
 
 }  // namespace
 
-std::span<const Fault> faults() noexcept { return all; }
+std::span<const Fault> faults() noexcept { return kAll; }
 
 Fails::Fails(const Fault& fault, long n) noexcept {
   hit = false;

@@ -19,7 +19,7 @@ namespace {
 
 Signature of(int rank, std::uint64_t count, double lo, double hi) {
   Signature s;
-  for (int f = 0; f < fields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
+  for (int f = 0; f < kFields; ++f) s.set(static_cast<Field>(f), std::uint64_t{0}, rank);
   s.set(Field::type, std::uint64_t{STRETTO_F32}, rank);
   s.set(Field::op, std::uint64_t{STRETTO_SUM}, rank);
   s.set(Field::count, count, rank);

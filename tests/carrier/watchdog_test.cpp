@@ -17,7 +17,7 @@ namespace stretto::carrier {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double brief = 0.1;  // seconds
+constexpr double kBrief = 0.1;  // seconds
 
 std::ptrdiff_t threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -51,23 +51,23 @@ class Reported {
 TEST(Watchdog, ReportsALateCallFromAThreadWithoutSignals) {
   Reported reported;
   Watchdog watchdog(reported.late());
-  const Limited limited(&watchdog, "barrier", brief);
+  const Limited limited(&watchdog, "barrier", kBrief);
   const Report report = reported.get();
   EXPECT_EQ(report.call, "barrier");
-  EXPECT_EQ(report.limit, brief);
+  EXPECT_EQ(report.limit, kBrief);
   EXPECT_FALSE(report.takes_signals);
 }
 
 TEST(Watchdog, ReportsEachLateCallOnce) {
   Reported reported, other;
   Watchdog watchdog(reported.late()), beside(other.late());
-  watchdog.begin("bcast", brief);
+  watchdog.begin("bcast", kBrief);
   reported.get();
-  const Limited limited(&beside, "gather", brief);
+  const Limited limited(&beside, "gather", kBrief);
   other.get();  // by then the thread has checked both again
   EXPECT_EQ(reported.count(), 1);
   watchdog.end();
-  watchdog.begin("bcast", brief);
+  watchdog.begin("bcast", kBrief);
   while (reported.count() < 2) std::this_thread::yield();
   watchdog.end();
 }
@@ -100,7 +100,7 @@ TEST(Watchdog, UsesTheLastSetting) {
   Reported first, second;
   Watchdog watchdog(first.late());
   watchdog.set_late(second.late());
-  const Limited limited(&watchdog, "barrier", brief);
+  const Limited limited(&watchdog, "barrier", kBrief);
   EXPECT_EQ(second.get().call, "barrier");
   EXPECT_EQ(first.count(), 0);
 }
@@ -127,10 +127,10 @@ TEST(Watchdog, LeavesForkedChildrenAlone) {
 #endif
   Reported reported, first;
   Watchdog watchdog(reported.late()), beside(first.late());
-  beside.begin("bcast", brief);
+  beside.begin("bcast", kBrief);
   EXPECT_EQ(first.get().call,
             "bcast");  // the thread has begun: AddressSanitizer's allocator survives no fork while a thread begins
-  watchdog.begin("barrier", brief);
+  watchdog.begin("barrier", kBrief);
   const pid_t child = fork();
   if (child == 0) {
     for (int i = 0; i < 3; ++i) {

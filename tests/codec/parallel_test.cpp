@@ -26,7 +26,7 @@ void expect_same_in_parallel(std::size_t kind_a, std::size_t kind_b) {
                  sum = combined(Combine::add, a, b, serial);
     const auto decoded_sum = decoded<T>(sum, serial);
     for (const int width : {2, 3, 9}) {
-      if (sanitized && width != 3) continue;
+      if (kSanitized && width != 3) continue;
       const Parallel parallel = threads(width);
       Options o = serial;
       o.parallel = &parallel;

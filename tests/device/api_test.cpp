@@ -36,12 +36,12 @@ stretto_options exact() {
 }
 
 TEST(DeviceApi, ExactCollectivesGiveTheHostsBits) {
-  for (const What w : all)
+  for (const What w : kAll)
     for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host(w, 3000, ranks, exact());
 }
 
 TEST(DeviceApi, ScatterAndGatherGiveTheHostsBits) {
-  for (const What w : rooted)
+  for (const What w : kRooted)
     for (const int ranks : {1, 2, 3, 5}) {
       expect_as_on_host(w, 3000, ranks, exact());
       stretto_options o = bounded(1e-3);
@@ -51,7 +51,7 @@ TEST(DeviceApi, ScatterAndGatherGiveTheHostsBits) {
 }
 
 TEST(DeviceApi, PrefixSumsGiveTheHostsBitsBySchedule) {
-  for (const What w : prefixes)
+  for (const What w : kPrefixes)
     for (const char* schedule : {"chain", "recursive_doubling"})
       for (const int ranks : {1, 2, 3, 5}) {
         stretto_options o = defaults();
@@ -139,7 +139,7 @@ TEST(DeviceApi, MemoryOfWrongKindsAndDevicesIsRefused) {
 }
 
 TEST(DeviceApi, CollectivesWithinABoundGiveTheHostsBits) {
-  for (const What w : all)
+  for (const What w : kAll)
     for (int ranks = 1; ranks <= 9; ++ranks) {
       stretto_options o = bounded(1e-3);
       o.payload = w < What::allgather ? STRETTO_PAYLOAD_FUSED : STRETTO_PAYLOAD_RECOMPRESS;

@@ -13,7 +13,7 @@ namespace {
 using bench::DriverCall;
 using bench::DriverCalls;
 
-constexpr std::size_t segment = 1024;  // values (cases.hpp)
+constexpr std::size_t kSegment = 1024;  // values (cases.hpp)
 
 // Driver calls of all ranks for one segment, without those that a collective makes at any length.
 using Counts = std::map<DriverCall, double>;
@@ -26,7 +26,7 @@ DriverCalls calls_so_far() {
 }
 
 DriverCalls calls_of(Case c, int ranks, std::size_t segments_of_block) {
-  c.count = segments_of_block * segment;
+  c.count = segments_of_block * kSegment;
   if (c.collective == Collective::allreduce) c.count *= static_cast<std::size_t>(ranks);
   const DriverCalls before = calls_so_far();
   EXPECT_TRUE(all_ok(run(over(c, ranks), ranks, Where::device)));
@@ -52,7 +52,7 @@ Counts of_one_more_rank(const Case& c) {
   for (const auto& [call, n] : of_a_segment(c, 3)) more[call] -= n;
   std::string text;
   for (const auto& [call, n] : more)
-    text += fmt::format(" {} {:.1f}", bench::driver_call_names[static_cast<std::size_t>(call)], n);
+    text += fmt::format(" {} {:.1f}", bench::kDriverCallNames[static_cast<std::size_t>(call)], n);
   fmt::print("{}:{}\n", name_of(c, 4), text);
   return more;
 }

@@ -207,9 +207,9 @@ inline std::string name_of(const Case& c, int ranks) {
          ", " + payload::name(c.op) + ", " + std::to_string(c.count) + " values, " + std::to_string(ranks) + " ranks";
 }
 
-inline constexpr auto sums = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
-                              payload::Kind::homomorphic, payload::Kind::fused};
-inline constexpr auto moves = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress};
+inline constexpr auto kSums = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress,
+                               payload::Kind::homomorphic, payload::Kind::fused};
+inline constexpr auto kMoves = {payload::Kind::raw, payload::Kind::cprp2p, payload::Kind::recompress};
 
 // Calls expect(case, ranks) for every schedule of a collective. Emulation is slow: 3 ranks run every payload, other
 // rank counts the last payload only.

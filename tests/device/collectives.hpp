@@ -19,10 +19,10 @@ enum class Way { host, on_stream, ordinary, started };
 
 // Collectives with a form on a stream. NCCL lacks scatter, gather and prefix sums.
 enum class What { allreduce, reduce, reduce_scatter, allgather, bcast, alltoall, scatter, gather, scan, exscan };
-inline constexpr What all[] = {What::allreduce, What::reduce, What::reduce_scatter,
-                               What::allgather, What::bcast,  What::alltoall};
-inline constexpr What rooted[] = {What::scatter, What::gather};
-inline constexpr What prefixes[] = {What::scan, What::exscan};
+inline constexpr What kAll[] = {What::allreduce, What::reduce, What::reduce_scatter,
+                                What::allgather, What::bcast,  What::alltoall};
+inline constexpr What kRooted[] = {What::scatter, What::gather};
+inline constexpr What kPrefixes[] = {What::scan, What::exscan};
 
 inline std::size_t in_length(What w, std::size_t n, int p) {
   const bool all = w == What::reduce_scatter || w == What::alltoall || w == What::scatter;

@@ -26,7 +26,7 @@ TEST(Device, AFusedRingGivesTheHostsBits) {
 }
 
 TEST(Device, EveryOrderOfStreamsGivesTheHostsBits) {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 10); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 2 : 10); ++seed) {
     expect_as_on_host({.count = 50000, .one_device = seed % 2 == 0}, 3, seed);
   }
 }
@@ -35,19 +35,19 @@ void every(Collective collective, std::initializer_list<Kind> kinds) {
   every_schedule(collective, kinds, {1, 6}, [](const Case& c, int ranks) { expect_as_on_host(c, ranks, 1, 1); });
 }
 
-TEST(Device, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, sums); }
-TEST(Device, EveryReduceGivesTheHostsBits) { every(Collective::reduce, sums); }
-TEST(Device, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, sums); }
-TEST(Device, EveryAllgatherGivesTheHostsBits) { every(Collective::allgather, moves); }
-TEST(Device, EveryBroadcastGivesTheHostsBits) { every(Collective::bcast, moves); }
-TEST(Device, EveryGatherGivesTheHostsBits) { every(Collective::gather, moves); }
-TEST(Device, EveryScatterGivesTheHostsBits) { every(Collective::scatter, moves); }
-TEST(Device, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, moves); }
+TEST(Device, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, kSums); }
+TEST(Device, EveryReduceGivesTheHostsBits) { every(Collective::reduce, kSums); }
+TEST(Device, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, kSums); }
+TEST(Device, EveryAllgatherGivesTheHostsBits) { every(Collective::allgather, kMoves); }
+TEST(Device, EveryBroadcastGivesTheHostsBits) { every(Collective::bcast, kMoves); }
+TEST(Device, EveryGatherGivesTheHostsBits) { every(Collective::gather, kMoves); }
+TEST(Device, EveryScatterGivesTheHostsBits) { every(Collective::scatter, kMoves); }
+TEST(Device, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, kMoves); }
 
 TEST(Device, EveryOperationGivesTheHostsBits) {
   using payload::Op;
   for (const Op op : {Op::sum, Op::min, Op::max, Op::mean, Op::difference}) {
-    for (const Kind kind : sums) expect_as_on_host({.kind = kind, .op = op, .count = 6000}, 3);
+    for (const Kind kind : kSums) expect_as_on_host({.kind = kind, .op = op, .count = 6000}, 3);
   }
   expect_as_on_host({.kind = Kind::raw, .op = Op::prod, .count = 6000}, 3);
 }
@@ -57,7 +57,7 @@ TEST(Device, DenseStreamsGiveTheHostsBits) {
   using enum Collective;
   constexpr auto dense = codec::Coding::dense;
   for (const int ranks : {1, 3, 6})
-    for (const Kind kind : sums) {
+    for (const Kind kind : kSums) {
       expect_as_on_host({.kind = kind, .count = 50000, .coding = dense}, ranks, 1, 1);
       expect_as_on_host({.algorithm = "recursive_doubling", .kind = kind, .count = 20000, .coding = dense}, ranks, 2,
                         1);
@@ -69,7 +69,7 @@ TEST(Device, DenseStreamsGiveTheHostsBits) {
 }
 
 TEST(Device, ResultsMayReplaceTheirInputs) {
-  for (const Kind kind : sums) {
+  for (const Kind kind : kSums) {
     expect_as_on_host({.kind = kind, .count = 6000, .in_place = true}, 3);
     expect_as_on_host({.algorithm = "recursive_doubling", .kind = kind, .count = 6000, .in_place = true}, 5);
     expect_as_on_host({.algorithm = "rabenseifner", .kind = kind, .count = 6000, .in_place = true}, 7);
@@ -81,7 +81,7 @@ TEST(Device, ResultsMayOverlapTheirInputs) {
 }
 
 TEST(Device, ARunTakesItsPlaceInAStreamAndDoesNotWaitForTheDevice) {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 1 : 5); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 1 : 5); ++seed) {
     for (const int ranks : {1, 2, 3, 7}) expect_as_on_host({.on_stream = true}, ranks, seed);
     expect_as_on_host({.kind = Kind::raw, .on_stream = true}, 3, seed);
   }

@@ -8,7 +8,7 @@
 namespace stretto::tests {
 namespace {
 
-constexpr std::uint64_t seed = 3;
+constexpr std::uint64_t kSeed = 3;
 
 // Every lane has a segment of every block.
 Case on_all_lanes() { return {.count = 3 * 4096 + 100, .on_stream = true}; }
@@ -16,7 +16,7 @@ Case on_all_lanes() { return {.count = 3 * 4096 + 100, .on_stream = true}; }
 // Skips each of the run's `expected_waits` waits in turn, from `first` on.
 void every_wait_is_found(const Case& c, long expected_waits, long first = 0) {
   constexpr int ranks = 3, faulty = 1;
-  emulation().reset(seed);
+  emulation().reset(kSeed);
   const Ran expected = run(c, ranks, Where::host);
   const Ran whole = run(c, ranks, Where::device);
   ASSERT_TRUE(all_ok(whole));
@@ -52,11 +52,11 @@ TEST(DeviceFaults, EveryWaitBetweenLanesIsFoundWhereItIsLeftOut) {
 TEST(DeviceFaults, AHostThatDoesNotWaitIsFound) {
   constexpr int ranks = 3, faulty = 1;
   const Case c = on_all_lanes();
-  emulation().reset(seed);
+  emulation().reset(kSeed);
   const Ran expected = run(c, ranks, Where::host);
   int found = 0;
   for (long n = 0; n < 300 && found < 3; ++n) {
-    emulation().reset(seed);
+    emulation().reset(kSeed);
     emulation().lie(faulty, n);
     const Ran ran = run(c, ranks, Where::device);
     const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
@@ -71,7 +71,7 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
   int lost = 0;
   for (long n = 0; n < 60; ++n) {
     SCOPED_TRACE(testing::Message() << "call " << n);
-    emulation().reset(seed);
+    emulation().reset(kSeed);
     c.ready = [n](int rank) {
       if (rank == faulty) emulation().lose(faulty, n);
     };
@@ -87,7 +87,7 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
 
 TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) {
   const int faulty = 1;
-  emulation().reset(seed);
+  emulation().reset(kSeed);
   on_ranks(3, [&](int rank, engine::Engine& engine) {
     const Case c{.count = 5000};
     const OnDevice on(c, rank, wave(rank, c.count), c.count);
@@ -107,7 +107,7 @@ TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) 
 // The run left early, and its thread has changed to another device.
 TEST(DeviceFaults, WhatADeviceStillDoesIsDoneBeforeItsMemoryGoes) {
   const Case c{.kind = Kind::raw, .count = 5000, .on_stream = true};
-  emulation().reset(seed);
+  emulation().reset(kSeed);
   const Ran expected = run(c, 3, Where::host);
   for (std::uint64_t s = 0; s < 10; ++s) {
     emulation().reset(s);
@@ -152,7 +152,7 @@ TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
     bool altered_ = false;
     std::vector<std::byte> copy_;
   };
-  emulation().reset(seed);
+  emulation().reset(kSeed);
   const auto wrap = [](int rank, std::unique_ptr<carrier::Carrier> to) {
     return rank == 2 ? std::unique_ptr<carrier::Carrier>(std::make_unique<Altering>(std::move(to))) : std::move(to);
   };
@@ -171,7 +171,7 @@ TEST(DeviceFaults, AStreamThatIsNoneIsRefusedOnTheDeviceAndTold) {
 TEST(DeviceFaults, MemoryThatIsShortIsToldToAllRanks) {
   constexpr int ranks = 3, faulty = 1;
   for (const bool reserved : {false, true}) {
-    emulation().reset(seed);
+    emulation().reset(kSeed);
     on_ranks(ranks, [&](int rank, engine::Engine& engine) {
       const Case c{.count = 200000};
       const auto in = wave(rank, c.count);
@@ -198,7 +198,7 @@ TEST(DeviceFaults, EnoughMemoryIsEnoughAndNoneIsAskedForLater) {
   for (const Kind kind : {Kind::raw, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     for (const std::string_view algorithm : {"ring", "recursive_doubling", "rabenseifner"}) {
       SCOPED_TRACE(std::string(algorithm) + " " + payload::name(kind));
-      emulation().reset(seed);
+      emulation().reset(kSeed);
       on_ranks(3, [&](int rank, engine::Engine& engine) {
         const Case c{.algorithm = algorithm, .kind = kind, .count = 30000};
         const auto in = wave(rank, c.count);

@@ -32,7 +32,7 @@ TEST(DeviceMessages, AFusedRingGivesTheHostsBits) {
 }
 
 TEST(DeviceMessages, EveryOrderOfStreamsAndMessagesGivesTheHostsBits) {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 10); ++seed)
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 2 : 10); ++seed)
     expect_as_on_host({.count = 30000, .one_device = seed % 2 == 0, .on_stream = seed % 3 == 0}, 3, seed, 2);
 }
 
@@ -40,35 +40,35 @@ void every(Collective collective, std::initializer_list<Kind> kinds) {
   every_schedule(collective, kinds, {2, 4, 5}, [](const Case& c, int ranks) { expect_as_on_host(c, ranks); });
 }
 
-TEST(DeviceMessages, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, sums); }
-TEST(DeviceMessages, EveryReduceGivesTheHostsBits) { every(Collective::reduce, sums); }
-TEST(DeviceMessages, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, sums); }
-TEST(DeviceMessages, EveryAllgatherGivesTheHostsBits) { every(Collective::allgather, moves); }
-TEST(DeviceMessages, EveryBroadcastGivesTheHostsBits) { every(Collective::bcast, moves); }
-TEST(DeviceMessages, EveryGatherGivesTheHostsBits) { every(Collective::gather, moves); }
-TEST(DeviceMessages, EveryScatterGivesTheHostsBits) { every(Collective::scatter, moves); }
-TEST(DeviceMessages, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, moves); }
+TEST(DeviceMessages, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, kSums); }
+TEST(DeviceMessages, EveryReduceGivesTheHostsBits) { every(Collective::reduce, kSums); }
+TEST(DeviceMessages, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, kSums); }
+TEST(DeviceMessages, EveryAllgatherGivesTheHostsBits) { every(Collective::allgather, kMoves); }
+TEST(DeviceMessages, EveryBroadcastGivesTheHostsBits) { every(Collective::bcast, kMoves); }
+TEST(DeviceMessages, EveryGatherGivesTheHostsBits) { every(Collective::gather, kMoves); }
+TEST(DeviceMessages, EveryScatterGivesTheHostsBits) { every(Collective::scatter, kMoves); }
+TEST(DeviceMessages, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, kMoves); }
 
 TEST(DeviceMessages, ResultsMayReplaceTheirInputs) {
-  for (const Kind kind : sums) expect_as_on_host({.kind = kind, .in_place = true}, 3);
+  for (const Kind kind : kSums) expect_as_on_host({.kind = kind, .in_place = true}, 3);
 }
 
-constexpr int ranks = 3, faulty = 1;
-constexpr std::uint64_t seed = 3;
+constexpr int kRanks = 3, kFaulty = 1;
+constexpr std::uint64_t kSeed = 3;
 
 TEST(DeviceMessages, EveryWaitThatIsLeftOutIsFound) {
   const Case c{.count = 3 * 4096 + 100, .overlap = 100, .on_stream = true};
-  emulation().reset(seed);
-  ASSERT_TRUE(all_ok(run(over(c, seed), ranks, Where::device)));
+  emulation().reset(kSeed);
+  ASSERT_TRUE(all_ok(run(over(c, kSeed), kRanks, Where::device)));
   ASSERT_EQ(emulation().races(), 0) << emulation().first_race();
-  const long waits = emulation().waits(faulty);
+  const long waits = emulation().waits(kFaulty);
   ASSERT_EQ(waits, 11);
   for (long n = 4; n < waits; ++n) {
     long found = 0;
     for (std::uint64_t s = 0; s < 50 && found == 0; ++s) {
       emulation().reset(s);
-      emulation().skip_wait(faulty, n);
-      static_cast<void>(run(over(c, s), ranks, Where::device));
+      emulation().skip_wait(kFaulty, n);
+      static_cast<void>(run(over(c, s), kRanks, Where::device));
       found = emulation().races();
     }
     EXPECT_GT(found, 0) << "wait " << n << " was left out";
@@ -79,14 +79,14 @@ TEST(DeviceMessages, EveryWaitThatIsLeftOutIsFound) {
 template <class Fault>
 int found_of(int enough, int tries, Fault fault) {
   const Case c{.count = 3 * 4096 + 100, .on_stream = true};
-  emulation().reset(seed);
-  const Ran expected = run(c, ranks, Where::host);
+  emulation().reset(kSeed);
+  const Ran expected = run(c, kRanks, Where::host);
   int found = 0;
   for (long n = 0; n < tries && found < enough; ++n) {
-    const Case direct = over(c, seed);
-    emulation().reset(seed);
+    const Case direct = over(c, kSeed);
+    emulation().reset(kSeed);
     fault(*direct.mailboxes, n);
-    const Ran ran = run(direct, ranks, Where::device);
+    const Ran ran = run(direct, kRanks, Where::device);
     const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
     found += failed || !same_bits(ran, expected) || emulation().races() > 0;
   }
@@ -94,14 +94,14 @@ int found_of(int enough, int tries, Fault fault) {
 }
 
 TEST(DeviceMessages, AHostThatDoesNotWaitForADeviceIsFound) {
-  EXPECT_EQ(found_of(3, 300, [](DeviceMailboxes&, long n) { emulation().lie(faulty, n); }), 3);
+  EXPECT_EQ(found_of(3, 300, [](DeviceMailboxes&, long n) { emulation().lie(kFaulty, n); }), 3);
 }
 
 TEST(DeviceMessages, AHostThatDoesNotWaitForAMessageIsFound) {
   constexpr int receives = 4;
   EXPECT_EQ(found_of(receives, receives,
                      [](DeviceMailboxes& boxes, long n) {
-                       boxes.liar = faulty;
+                       boxes.liar = kFaulty;
                        boxes.lie = n;
                      }),
             receives);
@@ -111,13 +111,13 @@ TEST(DeviceMessages, ALostDeviceIsToldToAllRanks) {
   int lost = 0;
   for (long n = 0; n < 120; n += 6) {
     SCOPED_TRACE(testing::Message() << "call " << n);
-    emulation().reset(seed);
-    Case c = over({.count = 5000}, seed);
+    emulation().reset(kSeed);
+    Case c = over({.count = 5000}, kSeed);
     c.ready = [n](int rank) {
-      if (rank == faulty) emulation().lose(faulty, n);
+      if (rank == kFaulty) emulation().lose(kFaulty, n);
     };
-    const Ran ran = run(c, ranks, Where::device);
-    if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    const Ran ran = run(c, kRanks, Where::device);
+    if (ran.status[kFaulty] == Status::ok) continue;  // lost after its run
     ++lost;
     for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
   }

@@ -68,14 +68,14 @@ stretto_options forced(stretto_options o, const std::string& schedule) {
 }
 
 TEST(DeviceNccl, ExactCollectivesGiveTheHostsBits) {
-  for (const What w : all) {
+  for (const What w : kAll) {
     const std::string schedule = default_of(w);
     for (int ranks = 1; ranks <= 5; ++ranks) expect_as_on_host(w, 3000, ranks, forced(defaults(), schedule));
   }
 }
 
 TEST(DeviceNccl, CollectivesWithinABoundGiveTheHostsBits) {
-  for (const What w : all) {
+  for (const What w : kAll) {
     const std::string schedule = default_of(w);
     for (int ranks = 1; ranks <= 5; ++ranks) {
       stretto_options o = forced(bounded(1e-3), schedule);

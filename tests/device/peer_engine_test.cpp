@@ -24,7 +24,7 @@ TEST(PeerEngine, AFusedRingGivesTheHostsBits) {
 }
 
 TEST(PeerEngine, EveryOrderOfStreamsGivesTheHostsBits) {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 2 : 10); ++seed)
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 2 : 10); ++seed)
     expect_as_on_host({.count = 30000, .one_device = seed % 2 == 0, .on_stream = seed % 3 == 0}, 3, seed, 2);
 }
 
@@ -32,10 +32,10 @@ void every(Collective collective, std::initializer_list<Kind> kinds) {
   every_schedule(collective, kinds, {2, 4, 5}, [](const Case& c, int ranks) { expect_as_on_host(c, ranks); });
 }
 
-TEST(PeerEngine, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, sums); }
-TEST(PeerEngine, EveryReduceGivesTheHostsBits) { every(Collective::reduce, sums); }
-TEST(PeerEngine, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, sums); }
-TEST(PeerEngine, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, moves); }
+TEST(PeerEngine, EveryAllreduceGivesTheHostsBits) { every(Collective::allreduce, kSums); }
+TEST(PeerEngine, EveryReduceGivesTheHostsBits) { every(Collective::reduce, kSums); }
+TEST(PeerEngine, EveryReduceScatterGivesTheHostsBits) { every(Collective::reduce_scatter, kSums); }
+TEST(PeerEngine, EveryAlltoallGivesTheHostsBits) { every(Collective::alltoall, kMoves); }
 
 TEST(PeerEngine, CodesAheadAndSelectionsGiveTheHostsBits) {
   for (const auto codes : {payload::Codes::when_met, payload::Codes::ahead}) expect_as_on_host({.codes = codes}, 3);
@@ -45,7 +45,7 @@ TEST(PeerEngine, CodesAheadAndSelectionsGiveTheHostsBits) {
 
 TEST(PeerEngine, DenseStreamsGiveTheHostsBits) {
   constexpr auto dense = codec::Coding::dense;
-  for (const Kind kind : sums) expect_as_on_host({.kind = kind, .count = 30000, .coding = dense}, 3, 1, 2);
+  for (const Kind kind : kSums) expect_as_on_host({.kind = kind, .count = 30000, .coding = dense}, 3, 1, 2);
   expect_as_on_host({.algorithm = "recursive_doubling", .one_device = true, .coding = dense}, 4);
   expect_as_on_host({.algorithm = "hierarchical_ring", .per_node = 2, .coding = dense}, 5);
 }
@@ -53,19 +53,19 @@ TEST(PeerEngine, DenseStreamsGiveTheHostsBits) {
 // Raw values inside nodes, streams between them.
 TEST(PeerEngine, NodesGiveTheHostsBits) { expect_as_on_host({.algorithm = "hierarchical_ring", .per_node = 2}, 5); }
 
-constexpr int ranks = 3, faulty = 1;
-constexpr std::uint64_t seed = 3;
+constexpr int kRanks = 3, kFaulty = 1;
+constexpr std::uint64_t kSeed = 3;
 
 // Errors, wrong bits, or unordered accesses.
 TEST(PeerEngine, AHostThatDoesNotWaitForADeviceIsFound) {
   const Case c{.count = 3 * 4096 + 100, .on_stream = true};
-  emulation().reset(seed);
-  const Ran expected = run(c, ranks, Where::host);
+  emulation().reset(kSeed);
+  const Ran expected = run(c, kRanks, Where::host);
   int found = 0;
   for (long n = 0; n < 300 && found < 3; ++n) {
-    emulation().reset(seed);
-    emulation().lie(faulty, n);
-    const Ran ran = run(over(c, ranks), ranks, Where::device);
+    emulation().reset(kSeed);
+    emulation().lie(kFaulty, n);
+    const Ran ran = run(over(c, kRanks), kRanks, Where::device);
     const bool failed = std::any_of(ran.status.begin(), ran.status.end(), [](Status s) { return s != Status::ok; });
     found += failed || !same_bits(ran, expected) || emulation().races() > 0;
   }
@@ -76,13 +76,13 @@ TEST(PeerEngine, ALostDeviceIsToldToAllRanks) {
   int lost = 0;
   for (long n = 0; n < 150; n += 6) {
     SCOPED_TRACE(testing::Message() << "call " << n);
-    emulation().reset(seed);
-    Case c = over({.count = 5000}, ranks);
+    emulation().reset(kSeed);
+    Case c = over({.count = 5000}, kRanks);
     c.ready = [n](int rank) {
-      if (rank == faulty) emulation().lose(faulty, n);
+      if (rank == kFaulty) emulation().lose(kFaulty, n);
     };
-    const Ran ran = run(c, ranks, Where::device);
-    if (ran.status[faulty] == Status::ok) continue;  // lost after its run
+    const Ran ran = run(c, kRanks, Where::device);
+    if (ran.status[kFaulty] == Status::ok) continue;  // lost after its run
     ++lost;
     for (const Status s : ran.status) EXPECT_NE(s, Status::timeout);
   }

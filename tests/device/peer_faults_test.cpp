@@ -24,7 +24,7 @@ using backend::PeerMessages;
 using carrier::Completion;
 using carrier::DeviceTransfer;
 
-constexpr std::size_t count = 5000, bytes = count * sizeof(float);
+constexpr std::size_t kCount = 5000, kBytes = kCount * sizeof(float);
 
 // Reports each offered message as taken at once, so that its rank does not wait.
 class Hasty final : public Forwarding {
@@ -76,8 +76,8 @@ class Parting final : public Forwarding {
 };
 
 std::vector<float> values(float first) {
-  std::vector<float> v(count);
-  for (std::size_t i = 0; i < count; ++i) v[i] = first + static_cast<float>(i);
+  std::vector<float> v(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) v[i] = first + static_cast<float>(i);
   return v;
 }
 
@@ -151,14 +151,14 @@ struct Pair {
 // Sends, and reuses the memory at once after completion. True if anything was wrong.
 bool goes_wrong(std::uint64_t seed, bool hasty) {
   emulation().reset(seed);
-  const DeviceVector<float> from(0, values(1)), to(1, count);
+  const DeviceVector<float> from(0, values(1)), to(1, kCount);
   Pair pair(hasty);
-  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 7});
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = kBytes, .id = 7});
   pair.until(0, 0);
-  pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes, .id = 8});
+  pair.start(1, {.tag = 1, .data = to.data(), .bytes = kBytes, .id = 8});
   pair.until(1, 0);
   check(plugin().use_device(0));
-  check(plugin().clear(from.data(), bytes, pair.device[0]->stream(0)));
+  check(plugin().clear(from.data(), kBytes, pair.device[0]->stream(0)));
   static_cast<void>(from.read(pair.device[0]->stream(0)));
   pair.until(1, 1);
   const bool came = to.read(pair.device[1]->stream(0)) == values(1);
@@ -179,11 +179,11 @@ TEST(PeerFaults, AReceiverThatDoesNotWaitForItsCopyIsFound) {
   int found = 0, asked = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     emulation().reset(seed);
-    const DeviceVector<float> from(0, values(1)), to(1, count);
+    const DeviceVector<float> from(0, values(1)), to(1, kCount);
     Pair pair;
     emulation().lie(1, 0);
-    pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 7});
-    pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes, .id = 8});
+    pair.start(0, {.tag = 1, .data = from.data(), .bytes = kBytes, .id = 7});
+    pair.start(1, {.tag = 1, .data = to.data(), .bytes = kBytes, .id = 8});
     pair.until(0, 1);
     const bool came = to.read(pair.device[1]->stream(0)) == values(1);
     asked += emulation().unready(1) > 0;
@@ -202,18 +202,18 @@ TEST(PeerFaults, AReceiverThatDoesNotWaitForItsCopyIsFound) {
 void waits_for_who_copies(bool of_pool, int stalled) {
   SCOPED_TRACE(testing::Message() << (of_pool ? "of a pool" : "the program's") << ", device " << stalled << " stalls");
   emulation().reset(1);
-  const DeviceVector<float> from(0, values(1)), to(1, count);
+  const DeviceVector<float> from(0, values(1)), to(1, kCount);
   Pair pair(false, true);
   payload::Buffer sent, received;
-  ASSERT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
-  ASSERT_EQ(pair.device[1]->pool(0).take(bytes, &received), Status::ok);
+  ASSERT_EQ(pair.device[0]->pool(0).take(kBytes, &sent), Status::ok);
+  ASSERT_EQ(pair.device[1]->pool(0).take(kBytes, &received), Status::ok);
   check(plugin().use_device(0));
-  check(plugin().copy(sent.data(), from.data(), bytes, pair.device[0]->stream(0)));
+  check(plugin().copy(sent.data(), from.data(), kBytes, pair.device[0]->stream(0)));
   static_cast<void>(from.read(pair.device[0]->stream(0)));
   emulation().stall(stalled);
   void* const data = of_pool ? static_cast<void*>(sent.data()) : from.data();
-  pair.start(0, {.tag = 1, .data = data, .bytes = bytes, .id = 1});
-  pair.start(1, {.tag = 1, .data = received.data(), .bytes = bytes, .id = 2});
+  pair.start(0, {.tag = 1, .data = data, .bytes = kBytes, .id = 1});
+  pair.start(1, {.tag = 1, .data = received.data(), .bytes = kBytes, .id = 2});
   const bool copies = stalled == (of_pool ? 1 : 0);
   if (!copies) pair.until(1, 1);
   for (int i = 0; i < 200; ++i) {
@@ -224,7 +224,7 @@ void waits_for_who_copies(bool of_pool, int stalled) {
   emulation().stall(-1);
   pair.until(1, 1);
   check(plugin().use_device(1));
-  check(plugin().copy(to.data(), received.data(), bytes, pair.device[1]->stream(0)));
+  check(plugin().copy(to.data(), received.data(), kBytes, pair.device[1]->stream(0)));
   EXPECT_EQ(to.read(pair.device[1]->stream(0)), values(1));
 }
 
@@ -239,7 +239,7 @@ enum class Fault { none, too_early };
 
 struct Lending {
   const bool processes;
-  DeviceVector<float> to{1, count};
+  DeviceVector<float> to{1, kCount};
   Pair pair;
   carrier::Loan loan;
   payload::Buffer sent;  // of a pool, as all loans between processes
@@ -248,12 +248,12 @@ struct Lending {
 
   explicit Lending(bool of_processes, bool parting = false) : processes(of_processes), pair(false, processes, parting) {
     const DeviceVector<float> from(0, values(1));
-    EXPECT_EQ(pair.device[0]->pool(0).take(bytes, &sent), Status::ok);
+    EXPECT_EQ(pair.device[0]->pool(0).take(kBytes, &sent), Status::ok);
     check(plugin().use_device(0));
-    check(plugin().copy(sent.data(), from.data(), bytes, pair.device[0]->stream(0)));
+    check(plugin().copy(sent.data(), from.data(), kBytes, pair.device[0]->stream(0)));
     static_cast<void>(from.read(pair.device[0]->stream(0)));
-    pair.start(0, {.tag = 1, .data = sent.data(), .bytes = bytes, .id = 7});
-    pair.start(1, {.tag = 1, .bytes = bytes, .id = 8, .loan = &loan});
+    pair.start(0, {.tag = 1, .data = sent.data(), .bytes = kBytes, .id = 7});
+    pair.start(1, {.tag = 1, .bytes = kBytes, .id = 8, .loan = &loan});
     pair.until(0, 1);
     check(plugin().use_device(1));
     check(plugin().create_event(&asks));
@@ -266,7 +266,7 @@ struct Lending {
     const device::Device::Visit visit(*pair.device[1]);
     void* const stream = pair.device[1]->stream(0);
     EXPECT_EQ(pair.messages[1]->borrow(loan), Status::ok) << message();
-    check(plugin().copy(to.data(), loan.data, bytes, stream));
+    check(plugin().copy(to.data(), loan.data, kBytes, stream));
     check(plugin().record(asks, stream));
     reads = true;
     if (fault == Fault::too_early) give_back();
@@ -290,8 +290,8 @@ struct Lending {
   bool ends_well() {
     while (pair.ended[0].empty()) poll();
     check(plugin().use_device(0));
-    check(plugin().clear(sent.data(), bytes, pair.device[0]->stream(0)));
-    const DeviceVector<float> other(0, count);
+    check(plugin().clear(sent.data(), kBytes, pair.device[0]->stream(0)));
+    const DeviceVector<float> other(0, kCount);
     static_cast<void>(other.read(pair.device[0]->stream(0)));
     pair.until(1, 2);
     return to.read(pair.device[1]->stream(0)) == values(1) && (processes || emulation().races() == 0);
@@ -382,14 +382,14 @@ TEST(PeerFaults, ASenderWaitsForTheReadersDevice) {
 
 TEST(PeerFaults, MessagesMeetByTheirTags) {
   emulation().reset(1);
-  const DeviceVector<float> a(0, values(1)), b(0, values(2)), x(1, count), y(1, count);
+  const DeviceVector<float> a(0, values(1)), b(0, values(2)), x(1, kCount), y(1, kCount);
   Pair pair;
-  pair.start(0, {.tag = 1, .data = a.data(), .bytes = bytes, .id = 1});
-  pair.start(0, {.tag = 2, .data = b.data(), .bytes = bytes, .id = 2});
-  pair.start(1, {.tag = 2, .data = y.data(), .bytes = bytes, .id = 3});
+  pair.start(0, {.tag = 1, .data = a.data(), .bytes = kBytes, .id = 1});
+  pair.start(0, {.tag = 2, .data = b.data(), .bytes = kBytes, .id = 2});
+  pair.start(1, {.tag = 2, .data = y.data(), .bytes = kBytes, .id = 3});
   pair.until(1, 1);
   EXPECT_EQ(pair.ended[0][0].id, 2u);
-  pair.start(1, {.tag = 1, .data = x.data(), .bytes = bytes, .id = 4});
+  pair.start(1, {.tag = 1, .data = x.data(), .bytes = kBytes, .id = 4});
   pair.until(2, 2);
   EXPECT_EQ(x.read(), values(1));
   EXPECT_EQ(y.read(), values(2));
@@ -399,8 +399,8 @@ TEST(PeerFaults, AMessageThatIsDroppedEndsWell) {
   emulation().reset(1);
   const DeviceVector<float> from(0, values(1));
   Pair pair;
-  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 1});
-  pair.start(1, {.tag = 1, .bytes = bytes, .id = 2});
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = kBytes, .id = 1});
+  pair.start(1, {.tag = 1, .bytes = kBytes, .id = 2});
   pair.until(1, 1);
   EXPECT_EQ(pair.ended[0][0].status, Status::ok);
   EXPECT_EQ(pair.ended[1][0].status, Status::ok);
@@ -408,10 +408,10 @@ TEST(PeerFaults, AMessageThatIsDroppedEndsWell) {
 
 TEST(PeerFaults, AMessageOfAnotherLengthIsNamed) {
   emulation().reset(1);
-  const DeviceVector<float> from(0, values(1)), to(1, count);
+  const DeviceVector<float> from(0, values(1)), to(1, kCount);
   Pair pair;
-  pair.start(0, {.tag = 1, .data = from.data(), .bytes = bytes, .id = 1});
-  pair.start(1, {.tag = 1, .data = to.data(), .bytes = bytes - 4, .id = 2});
+  pair.start(0, {.tag = 1, .data = from.data(), .bytes = kBytes, .id = 1});
+  pair.start(1, {.tag = 1, .data = to.data(), .bytes = kBytes - 4, .id = 2});
   pair.until(1, 1);
   EXPECT_EQ(pair.ended[0][0].status, Status::ok);
   EXPECT_EQ(pair.ended[1][0].status, Status::incompatible);

@@ -38,7 +38,7 @@ void expect_as_on_host(What w, std::size_t n, int ranks, const stretto_options& 
 }
 
 TEST_F(DevicePeer, ExactCollectivesGiveTheHostsBits) {
-  for (const What w : all)
+  for (const What w : kAll)
     for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host(w, 3000, ranks, with(defaults(), w));
 }
 
@@ -49,7 +49,7 @@ stretto_options fused(What w) {
 }
 
 TEST_F(DevicePeer, CollectivesWithinABoundGiveTheHostsBits) {
-  for (const What w : all)
+  for (const What w : kAll)
     for (int ranks = 1; ranks <= 9; ranks += 1 + ranks / 4) expect_as_on_host(w, 3000, ranks, fused(w));
 }
 

@@ -51,7 +51,7 @@ TEST(Rows, EachGivesTheHostsBits) {
   std::uint64_t seed = 1;
   for (const Row& row : rows) {
     for (const int ranks : {4, 5}) {
-      if (sanitized && ranks == 4) continue;
+      if (kSanitized && ranks == 4) continue;
       SCOPED_TRACE(row.name);
       const Case c = short_of(row.c);
       begin_order(seed++);

@@ -16,12 +16,12 @@ namespace {
 using payload::Kind;
 using schedule::Collective;
 
-constexpr double limit = 30;  // of waiting; reached only where a rank was told nothing
+constexpr double kLimit = 30;  // of waiting; reached only where a rank was told nothing
 
 engine::Work patient_call(engine::Engine& engine, Collective collective, const char* algorithm, Kind kind,
                           const std::vector<float>& in, std::vector<float>& out) {
   engine::Work call = call_of(engine, collective, algorithm, kind, in, out);
-  call.options.timeout = limit;
+  call.options.timeout = kLimit;
   return call;
 }
 
@@ -128,7 +128,7 @@ TEST(Alone, APairWithMoreMessagesThanTagsIsNamedOnEveryRank) {
         call.schedule =
             std::make_shared<schedule::Schedule>(schedule::find(request.collective, "linear")->build(request));
         call.options.segment_bytes = 4;
-        call.options.timeout = limit;
+        call.options.timeout = kLimit;
         engine::Arguments arguments;
         arguments.in = in.data();
         arguments.out = out.data();

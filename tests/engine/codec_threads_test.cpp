@@ -16,21 +16,21 @@ namespace {
 using payload::Kind;
 using schedule::Collective;
 
-constexpr std::size_t n = 7 * 65536 + 999;
-constexpr int ranks = 3;
+constexpr std::size_t kN = 7 * 65536 + 999;
+constexpr int kRanks = 3;
 
 // The results of all ranks, one behind the other.
 std::vector<float> sums(Kind kind, codec::Coding coding, const codec::Parallel* parallel) {
-  std::vector<float> all(ranks * n);
-  on_ranks(ranks, [&](int rank, engine::Engine& engine) {
+  std::vector<float> all(kRanks * kN);
+  on_ranks(kRanks, [&](int rank, engine::Engine& engine) {
     engine.share_codec(parallel);
-    std::vector<float> in = numbers(n), out(n);
+    std::vector<float> in = numbers(kN), out(kN);
     for (float& x : in) x *= static_cast<float>(rank + 1);
     engine::Work call = call_of(engine, Collective::allreduce, "ring", kind, in, out);
     call.payload.coding = coding;
     call.options.segment_bytes = 0;
     EXPECT_EQ(engine.run(call), Status::ok) << message();
-    std::memcpy(all.data() + static_cast<std::size_t>(rank) * n, out.data(), n * sizeof(float));
+    std::memcpy(all.data() + static_cast<std::size_t>(rank) * kN, out.data(), kN * sizeof(float));
   });
   return all;
 }
@@ -62,8 +62,8 @@ TEST(CodecThreads, TakePartsOfLongSegmentsAlone) {
     counted = {};
     on_ranks(2, [&](int rank, engine::Engine& engine) {
       if (rank == 0) engine.share_codec(&parallel);
-      const std::vector<float> in = numbers(n);
-      std::vector<float> out(n);
+      const std::vector<float> in = numbers(kN);
+      std::vector<float> out(kN);
       engine::Work call = call_of(engine, Collective::allreduce, "ring", Kind::fused, in, out);
       call.options.segment_bytes = segment;
       EXPECT_EQ(engine.run(call), Status::ok) << message();

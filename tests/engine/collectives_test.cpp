@@ -14,14 +14,14 @@
 namespace stretto::tests {
 namespace {
 
-constexpr Each each = sanitized ? Each::payload : Each::operation;
-constexpr std::size_t stride = stride_if_sanitized(23);
+constexpr Each kEach = kSanitized ? Each::payload : Each::operation;
+constexpr std::size_t kStride = stride_if_sanitized(23);
 
 class Collectives : public testing::TestWithParam<int> {};
 
 TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
   const int p = GetParam();
-  const auto cases = all_cases(p, each, stride);
+  const auto cases = all_cases(p, kEach, kStride);
   std::mutex mutex;
   on_ranks(p, [&](int rank, engine::Engine& engine) {
     std::size_t done = 0;
@@ -39,7 +39,7 @@ TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
     std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
     for (const auto& algorithm : schedule::algorithms()) {
-      for (const auto& travels : payload::all_traits) {
+      for (const auto& travels : payload::kAllTraits) {
         const payload::Kind kind = travels.kind;
         pairs.insert({&algorithm, kind});
         for (const auto op :

@@ -20,8 +20,8 @@ namespace {
 
 using schedule::Collective;
 
-constexpr std::size_t room = 9000;  // elements of each vector, more than any call has
-constexpr float unused = -77;
+constexpr std::size_t kRoom = 9000;  // elements of each vector, more than any call has
+constexpr float kUnused = -77;
 
 // A rank's call.
 struct Call {
@@ -63,14 +63,14 @@ Outcome outcome(int ranks, const Call& most, const Call& last) {
   std::mutex mutex;
   on_ranks(ranks, [&](int rank, engine::Engine& engine) {
     const Call& mine = rank + 1 == ranks ? last : most;
-    const std::vector<float> in(room, 1.0f);
-    std::vector<float> out(room, unused);
+    const std::vector<float> in(kRoom, 1.0f);
+    std::vector<float> out(kRoom, kUnused);
     const Status s = engine.run(work_of(mine, rank, ranks, in, out));
     std::lock_guard lock(mutex);
     all.incompatible += s == Status::incompatible;
     EXPECT_TRUE(s == Status::incompatible || s == Status::ok) << name(s) << ": " << message();
     if (s != Status::ok) all.texts += std::string(message()) + "\n";
-    for (std::size_t i = mine.count; i < room; ++i) ASSERT_EQ(out[i], unused) << "rank " << rank << ", element " << i;
+    for (std::size_t i = mine.count; i < kRoom; ++i) ASSERT_EQ(out[i], kUnused) << "rank " << rank << ", element " << i;
   });
   return all;
 }
@@ -219,8 +219,8 @@ TEST(Tags, OfARunAreUsedAgainWhenItHasEnded) {
   on_ranks(
       2,
       [&](int rank, engine::Engine& engine) {
-        const std::vector<float> in(room, 1.0f);
-        std::vector<std::vector<float>> out(3 * runs, std::vector<float>(room));
+        const std::vector<float> in(kRoom, 1.0f);
+        std::vector<std::vector<float>> out(3 * runs, std::vector<float>(kRoom));
         std::vector<engine::Request> requests(3 * runs);
         Call call;
         call.algorithm = "recursive_doubling";
@@ -250,8 +250,8 @@ TEST(Tags, OfRunsWithoutALimitDoNotKeepALaterRunFromItsOwn) {
   on_ranks(
       2,
       [&](int rank, engine::Engine& engine) {
-        const std::vector<float> in(room, 1.0f);
-        std::vector<std::vector<float>> out(runs + 1, std::vector<float>(room));
+        const std::vector<float> in(kRoom, 1.0f);
+        std::vector<std::vector<float>> out(runs + 1, std::vector<float>(kRoom));
         std::vector<engine::Request> requests(runs + 1);
         Call call;
         call.algorithm = "recursive_doubling";

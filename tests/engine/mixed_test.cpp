@@ -15,7 +15,7 @@
 namespace stretto::tests {
 namespace {
 
-constexpr std::size_t stride_of_mixed_cases = sanitized ? 37 : 5;
+constexpr std::size_t kStrideOfMixedCases = kSanitized ? 37 : 5;
 
 // Nodes of unequal size with scattered ranks; each has at least one rank, and they are numbered by their lowest ranks.
 std::vector<std::int32_t> scattered(int ranks, int nodes, unsigned seed) {
@@ -46,7 +46,7 @@ TEST_P(Mixed, EveryScheduleGivesItsResultOnAllRanksWhicheverMessagesAreRaw) {
     std::vector<std::vector<std::int32_t>> levels{scattered(p, nodes, seed)};
     if (nodes % 2 == 1) levels.push_back(scattered(p, std::min(p, 4), seed + 50));  // and groups inside
     const auto groups = schedule::groups_of(levels);
-    const auto cases = mixed_cases(groups, p > 5 ? 5 * stride_of_mixed_cases : stride_of_mixed_cases);
+    const auto cases = mixed_cases(groups, p > 5 ? 5 * kStrideOfMixedCases : kStrideOfMixedCases);
     ASSERT_GT(cases.size(), 10u);
     on_ranks(p, [&](int rank, engine::Engine& engine) {
       std::size_t done = 0;

@@ -31,9 +31,9 @@ TEST_P(Operations, MatchTheIntegersOnEveryTypeTheyAreDefinedOnByEverySchedule) {
   // Integers; sum, prod, difference of six; min, max of four; mean; loc.
   constexpr int pairs = 8 * 11 + 3 * 6 + 2 * 4 + 4 + 2 * 4;
   constexpr int all = 14 * 18;
-  const Walk walk = on_threads(GetParam(), [](engine::Engine& e) { return walk_operations(e, sanitized ? 2 : 18); });
-  EXPECT_GT(walk.done, sanitized ? 14 * 20 : pairs * 20);
-  EXPECT_TRUE(sanitized || walk.done * (all - pairs) == walk.refused * pairs) << walk.done << ", " << walk.refused;
+  const Walk walk = on_threads(GetParam(), [](engine::Engine& e) { return walk_operations(e, kSanitized ? 2 : 18); });
+  EXPECT_GT(walk.done, kSanitized ? 14 * 20 : pairs * 20);
+  EXPECT_TRUE(kSanitized || walk.done * (all - pairs) == walk.refused * pairs) << walk.done << ", " << walk.refused;
 }
 
 TEST_P(Operations, OfAUserMeetInRankOrderWhereTheScheduleKeepsIt) {

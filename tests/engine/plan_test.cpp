@@ -100,7 +100,7 @@ TEST(Plan, ASegmentWaitsOnlyForTheSameSegmentOfEarlierSteps) {
   const auto plan = plan_of(build(Collective::allreduce, "ring", 3, 0), blocks_of({1000, 1000, 1000}), 400);
   std::size_t edges = 0;
   for (const Unit& u : plan.units) {
-    for (std::uint32_t e = u.followers; e != none; e = plan.edges[e].next) {
+    for (std::uint32_t e = u.followers; e != kNone; e = plan.edges[e].next) {
       const Unit& later = plan.units[plan.edges[e].unit];
       const Place& a = plan.places[u.task == Task::send ? u.src : u.dst];
       const Place& b = plan.places[later.task == Task::send ? later.src : later.dst];

@@ -62,11 +62,11 @@ void sum_or_spread(schedule::Collective collective, const char* algorithm, paylo
   std::size_t messages = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     for (const auto& [peer, tags] : sent[static_cast<std::size_t>(rank)]) {
-      EXPECT_LE(furthest_ahead(tags), engine::most_ahead) << algorithm << ", rank " << rank << " to " << peer;
+      EXPECT_LE(furthest_ahead(tags), engine::kMostAhead) << algorithm << ", rank " << rank << " to " << peer;
       messages = std::max(messages, tags.size());
     }
   }
-  EXPECT_GT(messages, 2 * engine::most_ahead) << "too few messages to say anything";
+  EXPECT_GT(messages, 2 * engine::kMostAhead) << "too few messages to say anything";
 }
 
 TEST(SendOrder, NoMessageRunsFarAheadOfTheSchedule) {

@@ -135,7 +135,7 @@ TEST(ShortRun, AShorterMessageUnderAnEqualTagIsADifferentCall) {
 
 TEST(ShortRun, ARoundHasAtMostSixteenMessages) {
   on_ranks(1, [](int, engine::Engine& engine) {
-    const std::array<ShortMessage, engine::Engine::most_short_messages + 1> many{};
+    const std::array<ShortMessage, engine::Engine::kMostShortMessages + 1> many{};
     EXPECT_EQ(engine.exchange(next(engine), many), Status::internal);
     EXPECT_TRUE(engine.broken());
   });

@@ -15,11 +15,11 @@ namespace {
 using payload::Kind;
 using schedule::Collective;
 
-constexpr double limit = 30;  // of waiting; reached only where a rank was told nothing
+constexpr double kLimit = 30;  // of waiting; reached only where a rank was told nothing
 
 engine::Work allreduce(engine::Engine& engine, const std::vector<float>& in, std::vector<float>& out) {
   engine::Work call = call_of(engine, Collective::allreduce, "ring", Kind::raw, in, out);
-  call.options.timeout = limit;
+  call.options.timeout = kLimit;
   return call;
 }
 

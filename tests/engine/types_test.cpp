@@ -17,8 +17,8 @@ using payload::Kind;
 using payload::Op;
 using payload::Type;
 
-constexpr std::size_t n = 7001;
-constexpr double eps = 1e-2;
+constexpr std::size_t kN = 7001;
+constexpr double kEps = 1e-2;
 
 template <class T>
 T make(double x) {
@@ -56,8 +56,8 @@ void sum_and_max(Type type) {
         for (const Op op : {Op::sum, Op::max, Op::difference}) {
           std::vector<std::vector<T>> in(static_cast<std::size_t>(p)), out(in.size());
           for (std::size_t r = 0; r < in.size(); ++r) {
-            out[r].resize(n);
-            for (std::size_t i = 0; i < n; ++i) {
+            out[r].resize(kN);
+            for (std::size_t i = 0; i < kN; ++i) {
               in[r].push_back(make<T>(std::sin(static_cast<double>(i) * 0.01 + static_cast<double>(r))));
             }
           }
@@ -73,16 +73,16 @@ void sum_and_max(Type type) {
             call.payload.kind = kind;
             call.payload.type = type;
             call.payload.op = op;
-            call.payload.eps = eps;
+            call.payload.eps = kEps;
             call.options.segment_bytes = 8192;
             engine::Arguments arguments;
             arguments.in = in[r].data();
             arguments.out = out[r].data();
-            arguments.count = n;
+            arguments.count = kN;
             ASSERT_EQ(engine::bind(*call.schedule, type, arguments, &call.blocks), Status::ok);
             engine::Report report;
             ASSERT_EQ(engine.run(call, &report), Status::ok) << message();
-            for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t i = 0; i < kN; ++i) {
               double want = value(in[0][i]);
               for (std::size_t k = 1; k < in.size(); ++k) {
                 const double x = value(in[k][i]);
@@ -95,7 +95,7 @@ void sum_and_max(Type type) {
                   << " " << p << ", " << i;
             }
           });
-          for (const auto& o : out) EXPECT_EQ(std::memcmp(o.data(), out[0].data(), n * sizeof(T)), 0);
+          for (const auto& o : out) EXPECT_EQ(std::memcmp(o.data(), out[0].data(), kN * sizeof(T)), 0);
         }
       }
     }

@@ -16,8 +16,8 @@ namespace {
 
 using schedule::Collective;
 
-constexpr double error_bound = 1e-3;
-constexpr std::size_t lengths[] = {0, 1, 5000, 0, 17, 40000, 1024, 3};
+constexpr double kErrorBound = 1e-3;
+constexpr std::size_t kLengths[] = {0, 1, 5000, 0, 17, 40000, 1024, 3};
 
 float value(int rank, std::size_t i) { return static_cast<float>(std::sin(0.01 * static_cast<double>(i)) + rank); }
 
@@ -27,14 +27,14 @@ engine::Work call_of(const schedule::Algorithm& algorithm, int p, int rank, int 
       algorithm.build({.collective = algorithm.collective, .ranks = p, .rank = rank, .root = root}));
   call.payload.kind = kind;
   call.payload.type = payload::Type::f32;
-  call.payload.eps = kind == payload::Kind::raw ? 0 : error_bound;
+  call.payload.eps = kind == payload::Kind::raw ? 0 : kErrorBound;
   call.options.segment_bytes = 8192;
   return call;
 }
 
 // Length of rank s's block for rank d.
 std::size_t length(int s, int d, int p) {
-  return lengths[static_cast<std::size_t>(s * 3 + d * 5 + p) % std::size(lengths)];
+  return kLengths[static_cast<std::size_t>(s * 3 + d * 5 + p) % std::size(kLengths)];
 }
 
 // `knows_all`: a rank gives the lengths of all p * p blocks, not only of those that it sends or receives.
@@ -96,7 +96,7 @@ TEST(Uneven, BruckTakesAnyLengthsThatAllRanksKnow) {
 
 TEST(Uneven, EveryAlgorithmGathersAndScattersBlocksOfAnyLengths) {
   const int p = 6;
-  const std::vector<std::size_t> counts(lengths, lengths + p);
+  const std::vector<std::size_t> counts(kLengths, kLengths + p);
   const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   on_ranks(p, [&](int rank, engine::Engine& engine) {
     const std::size_t mine = counts[static_cast<std::size_t>(rank)];

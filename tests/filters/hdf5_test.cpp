@@ -78,8 +78,8 @@ TEST(Hdf5Filter, ErrorsArePrintedWhereHdf5ShowsNoFunctions) {
 }
 
 TEST(Hdf5Filter, SaysWhatHdf5AsksFor) {
-  EXPECT_EQ(H5PLget_plugin_type(), plugin_of_filters);
-  EXPECT_EQ(filter().version, class_version);
+  EXPECT_EQ(H5PLget_plugin_type(), kPluginOfFilters);
+  EXPECT_EQ(filter().version, kClassVersion);
   EXPECT_GE(filter().id, 256);
   EXPECT_LE(filter().id, 511);
 }
@@ -91,7 +91,7 @@ TEST(Hdf5Filter, ChunksKeepTheirBound) {
     Chunk chunk(bytes_of(x));
     ASSERT_TRUE(chunk.pass(0, told));
     EXPECT_LT(chunk.content().size(), x.size() * sizeof(float) / 2);
-    ASSERT_TRUE(chunk.pass(reverse, told));
+    ASSERT_TRUE(chunk.pass(kReverse, told));
     const auto back = chunk.content();
     ASSERT_EQ(back.size(), x.size() * sizeof(float));
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -111,7 +111,7 @@ TEST(Hdf5Filter, AnyBitsComeBackWithoutABound) {
     const auto told = settings(lossless, 0, type, bits.size() / stretto_type_size(type));
     Chunk chunk(bits);
     ASSERT_TRUE(chunk.pass(0, told)) << type;
-    ASSERT_TRUE(chunk.pass(reverse, told)) << type;
+    ASSERT_TRUE(chunk.pass(kReverse, told)) << type;
     EXPECT_EQ(chunk.content(), bits) << type;
   }
 }
@@ -124,7 +124,7 @@ TEST(Hdf5Filter, RefusedChunksStayAsTheyAre) {
                            settings(static_cast<Kind>(3), 1, STRETTO_F32, 100), settings(absolute, 1, 99, 100),
                            std::vector<unsigned>{1, 0, 0}, std::vector<unsigned>{}}) {
     EXPECT_FALSE(chunk.pass(0, told));
-    EXPECT_FALSE(chunk.pass(reverse, told));
+    EXPECT_FALSE(chunk.pass(kReverse, told));
     EXPECT_EQ(chunk.content(), x);
   }
 }
@@ -147,7 +147,7 @@ TEST(Hdf5Filter, BytesFromAnywhereGiveValuesOfTheChunkOrAnError) {
         damaged[random() % damaged.size()] ^= static_cast<std::uint8_t>(1u << random() % 8);
       if (round % 5 == 0) damaged.resize(random() % (damaged.size() + 1));
       Chunk back(damaged);
-      if (back.pass(reverse, told)) {
+      if (back.pass(kReverse, told)) {
         EXPECT_EQ(back.content().size(), values.size());
       }
     }

@@ -35,8 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool checksum = choice & 0x8000;
   const Stream a = blob.bytes(cut), b = blob.bytes(blob.left());
   Info ia, ib;
-  constexpr std::uint64_t most = 68000;  // two chunks
-  if (inspect(a, &ia) != Status::ok || inspect(b, &ib) != Status::ok || ia.count > most || ib.count > most) return 0;
+  constexpr std::uint64_t kMost = 68000;  // two chunks
+  if (inspect(a, &ia) != Status::ok || inspect(b, &ib) != Status::ok || ia.count > kMost || ib.count > kMost) return 0;
   const bool valid = validate(a) == Status::ok && validate(b) == Status::ok;
   const std::size_t room = combine_bound(ia.type, ia.count) + combine_bound(ib.type, ib.count);
   Stream r, swapped;

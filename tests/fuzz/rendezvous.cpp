@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read<SessionReply>(bytes);
   SessionReply reply;
   if (SessionReply::read(bytes, &reply)) {
-    require(reply.secret.size() == secret_digits, "a secret has all its digits");
+    require(reply.secret.size() == kSecretDigits, "a secret has all its digits");
     require(reply.hellos.size() <= size, "no more ranks than bytes");
   }
   return 0;

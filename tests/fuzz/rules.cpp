@@ -13,11 +13,11 @@ using namespace stretto::mpi;
 namespace {
 
 // Short names: the shell's patterns take time exponential in stars and length.
-constexpr const char *site = "app:main", *comm = "MPI_COMM";
+constexpr const char *kSite = "app:main", *kComm = "MPI_COMM";
 
 const Action* decided(const Rules& rules, std::size_t operation, std::int64_t bytes) {
   return rules.find(
-      static_cast<Function>(operation), bytes, [] { return site; }, [] { return comm; });
+      static_cast<Function>(operation), bytes, [] { return kSite; }, [] { return kComm; });
 }
 
 void require_line(const Action& a, std::string_view text) {

@@ -17,16 +17,16 @@ using namespace stretto::mpi;
 namespace {
 
 // All that are read, but the file of rules, which has a target of its own.
-constexpr std::array<const char*, 7> variables = {
+constexpr std::array<const char*, 7> kVariables = {
     "STRETTO",      "STRETTO_BOUND",  "STRETTO_IGNORE_ABOVE", "STRETTO_REPRODUCIBLE",
     "STRETTO_NODE", "STRETTO_REPORT", "STRETTO_TIMEOUT"};
 
 // The input is a line for each; those that it has no line for are not set.
 std::map<std::string, std::string> environment(std::string_view text) {
   std::map<std::string, std::string> all;
-  for (std::size_t i = 0; i < variables.size() && !text.empty(); ++i) {
+  for (std::size_t i = 0; i < kVariables.size() && !text.empty(); ++i) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    all[variables[i]] = line.substr(0, line.find('\0'));
+    all[kVariables[i]] = line.substr(0, line.find('\0'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return all;
@@ -39,7 +39,7 @@ void require_possible(const Settings& s) {
   require(s.report || s.report_file.empty(), "no report, no file of it");
   for (const std::string& c : s.complaints) {
     const std::string name = c.substr(0, c.find(": "));
-    require(std::count(variables.begin(), variables.end(), name) == 1, "a complaint names its variable");
+    require(std::count(kVariables.begin(), kVariables.end(), name) == 1, "a complaint names its variable");
   }
 }
 

@@ -150,7 +150,7 @@ TEST(Choose, FewValuesOfSeveralHostsGoByLines) {
   };
   const Candidate c = taken(chooser, q);
   EXPECT_EQ(c.provider, Provider::node);
-  EXPECT_EQ(c.piece, schedule::longest_short_call);
+  EXPECT_EQ(c.piece, schedule::kLongestShortCall);
   EXPECT_EQ(c.schedule, "recursive_doubling");
   EXPECT_GT(c.seconds, 2 * 1e-5);  // two rounds
   EXPECT_LT(c.seconds, 4 * 1e-5);

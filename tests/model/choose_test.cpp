@@ -57,8 +57,8 @@ TEST(Choose, ShortCallsPassInTheBurstOfAShapedPort) {
     Chooser chooser(p, topology::Topology::regular(2, 1));
     return best(chooser, allreduce(bytes)).seconds;
   };
-  EXPECT_LT(seconds(true, short_call), 0.8 * seconds(false, short_call));
-  EXPECT_EQ(seconds(true, 2 * short_call), seconds(false, 2 * short_call));
+  EXPECT_LT(seconds(true, kShortCall), 0.8 * seconds(false, kShortCall));
+  EXPECT_EQ(seconds(true, 2 * kShortCall), seconds(false, 2 * kShortCall));
 }
 
 TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {

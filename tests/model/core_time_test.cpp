@@ -9,7 +9,7 @@ namespace {
 
 using schedule::Collective;
 
-constexpr auto network = static_cast<std::size_t>(topology::Distance::network);
+constexpr auto kNetwork = static_cast<std::size_t>(topology::Distance::network);
 
 double bcast_seconds(const topology::Topology& where, const Machine& machine, int cores, double bytes, double segment) {
   const Programs programs = programs_of(Collective::bcast, "binomial", where, {.allowed = false, .cores = cores});
@@ -18,7 +18,7 @@ double bcast_seconds(const topology::Topology& where, const Machine& machine, in
 
 TEST(CoreTime, AMessageBetweenHostsKeepsBothCoresBusy) {
   Machine m = uniform(0, 0);
-  m.links[network] = {Span{.cpu = 1, .cpu_message = 10}};
+  m.links[kNetwork] = {Span{.cpu = 1, .cpu_message = 10}};
   EXPECT_DOUBLE_EQ(bcast_seconds(topology::Topology::regular(2, 1), m, 0, 100, 0), 2 * (100 + 10));
   EXPECT_DOUBLE_EQ(bcast_seconds(topology::Topology::regular(2, 2), m, 0, 100, 0), 0);
   // The receiver works on a segment while the sender works on the next.
@@ -27,7 +27,7 @@ TEST(CoreTime, AMessageBetweenHostsKeepsBothCoresBusy) {
 
 TEST(CoreTime, HostsOfOneMachineShareItsCores) {
   Machine m = uniform(0, 0);
-  m.links[network] = {Span{.cpu = 1}};
+  m.links[kNetwork] = {Span{.cpu = 1}};
   topology::Topology where = topology::Topology::regular(2, 1);
   const double alone = bcast_seconds(where, m, 2, 100, 0);
   where.share_cores(0.5);
@@ -79,7 +79,7 @@ TEST(CoreTime, DenseStreamsPayOnFasterLinksWithMoreThreads) {
   q.dense_ratio = 16;
   const auto dense_at = [&](int threads, double gigabits) {
     p.codec_threads = threads;
-    for (Span& s : p.links[network]) s.beta = 8 / (gigabits * 1e9);
+    for (Span& s : p.links[kNetwork]) s.beta = 8 / (gigabits * 1e9);
     topology::Topology where = topology::Topology::regular(4, 1);
     Chooser chooser(p, where);
     Candidate best;

@@ -80,13 +80,13 @@ TEST(Lanes, AreNoMoreThanSegmentsAndGrowWithTheLeastTimeOfAKernel) {
       const int lanes = lanes_for(measured(call), 4, 8, true, segments * 256 * kib, 256 * kib);
       EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(lanes)));
       EXPECT_LE(lanes, segments);
-      EXPECT_LE(lanes, most_lanes);
+      EXPECT_LE(lanes, kMostLanes);
       EXPECT_GE(lanes, before) << segments << " segments, " << call << " s";
       before = lanes;
     }
   }
-  EXPECT_EQ(lanes_for(measured(1e-3), 4, 8, true, 64 * 256 * kib, 256 * kib), most_lanes);
-  EXPECT_LT(lanes_for(measured(5e-6), 4, 8, true, 64 * 256 * kib, 256 * kib), most_lanes);
+  EXPECT_EQ(lanes_for(measured(1e-3), 4, 8, true, 64 * 256 * kib, 256 * kib), kMostLanes);
+  EXPECT_LT(lanes_for(measured(5e-6), 4, 8, true, 64 * 256 * kib, 256 * kib), kMostLanes);
   EXPECT_EQ(lanes_for(measured(1e-3), 4, 8, true, 256 * kib, 0), 1);  // uncut
 }
 
@@ -102,7 +102,7 @@ TEST(Lanes, AreChosenForACallOfDeviceMemoryAlone) {
   const double direct = best(chooser, q).seconds;
   q.staged = true;
   const Candidate c = best(chooser, q);
-  EXPECT_EQ(c.lanes, most_lanes);
+  EXPECT_EQ(c.lanes, kMostLanes);
   EXPECT_GT(c.seconds, direct);
   EXPECT_NE(c.seconds, on_host);
 

@@ -10,7 +10,7 @@ namespace {
 
 using schedule::Collective;
 
-constexpr int cores = 64, most = 3;
+constexpr int kCores = 64, kMost = 3;
 
 // A tree by so many ranks of a host, whose other cores communicate; a transfer takes a second.
 double walked(Collective collective, int ranks, int split, double work, bool joins) {
@@ -23,18 +23,19 @@ double walked(Collective collective, int ranks, int split, double work, bool joi
                           {.allowed = false}, &programs),
             Status::ok)
       << message();
-  return predict(programs, {}, uniform(1, 0), {.bytes = 1e6, .comm_cores = cores - ranks, .work = work, .joins = joins})
+  return predict(programs, {}, uniform(1, 0),
+                 {.bytes = 1e6, .comm_cores = kCores - ranks, .work = work, .joins = joins})
       .seconds;
 }
 
 TEST(Lanes, WalkLiesBetweenTheCoresNeedAndTheClosedModel) {
-  const SplitTree tree{cores};
+  const SplitTree tree{kCores};
   for (const Collective c : {Collective::reduce, Collective::bcast}) {
-    for (int n = cores / 2; n < cores; ++n) {
-      for (int split = 0; split <= most; ++split) {
+    for (int n = kCores / 2; n < kCores; ++n) {
+      for (int split = 0; split <= kMost; ++split) {
         int beside = 0;
         for (int i = split + 1; i <= tree.levels(n); ++i) beside += tree.transfers(n, i);
-        const double least = std::max((beside + cores - n - 1) / (cores - n), tree.levels(n));
+        const double least = std::max((beside + kCores - n - 1) / (kCores - n), tree.levels(n));
         const double time = walked(c, n, split, tree.work(n), false);
         EXPECT_LE(time, tree.overlapped(n, split) + 1e-9) << schedule::name(c) << " " << n << ", split " << split;
         EXPECT_GE(time, std::max(least, split + tree.work(n)) - 1e-9) << schedule::name(c) << " " << n << ", " << split;
@@ -49,12 +50,12 @@ TEST(Lanes, WalkLiesBetweenTheCoresNeedAndTheClosedModel) {
 TEST(Lanes, TheBestSplitOfAWalk) {
   for (const bool joins : {false, true}) {
     std::map<int, int> begins;
-    for (int n = cores / 2; n < cores; ++n) {
+    for (int n = kCores / 2; n < kCores; ++n) {
       int best = 0;
       const auto time = [&](int split) {
-        return walked(Collective::reduce, n, split, SplitTree{cores}.work(n), joins);
+        return walked(Collective::reduce, n, split, SplitTree{kCores}.work(n), joins);
       };
-      for (int split = 1; split <= most; ++split)
+      for (int split = 1; split <= kMost; ++split)
         if (time(split) < time(best) - 1e-9) best = split;
       begins.emplace(best, n);
     }
@@ -64,7 +65,7 @@ TEST(Lanes, TheBestSplitOfAWalk) {
 
 TEST(Lanes, WithoutWorkASplitTakesTheWholeTreesTime) {
   for (const Collective c : {Collective::reduce, Collective::bcast, Collective::allreduce}) {
-    for (int split = 0; split <= most; ++split)
+    for (int split = 0; split <= kMost; ++split)
       EXPECT_NEAR(walked(c, 32, split, 0, false), c == Collective::allreduce ? 10 : 5, 1e-9) << schedule::name(c);
   }
 }

@@ -15,12 +15,12 @@ using schedule::Collective;
 
 constexpr double GB = 1e9;
 // A kernel of 32 threads a block takes this long however short its data are.
-constexpr double call_seconds = 1.1e-3;
+constexpr double kCallSeconds = 1.1e-3;
 
 Machine published_machine() {
   Profile profile;
   EXPECT_EQ(shipped("a100-hdr", &profile), Status::ok) << message();
-  for (CodecCost& costs : profile.f32) costs.call = call_seconds;
+  for (CodecCost& costs : profile.f32) costs.call = kCallSeconds;
   Machine m = machine_of(profile, 4, 8);
   m.growth = 0;  // the ratio is reported of all that travels
   return m;

@@ -13,7 +13,7 @@
 namespace stretto::model {
 namespace {
 
-constexpr double margin = 1.01;  // of predicted seconds
+constexpr double kMargin = 1.01;  // of predicted seconds
 
 // The built-in machine on a network of so many Gb/s.
 Profile on_network_of(double gigabits) {
@@ -50,7 +50,7 @@ class Search : public testing::TestWithParam<Place> {
     const auto [ranks, per_host] = GetParam();
     for (const double gigabits : {1.0, 25.0}) {
       Chooser chooser(on_network_of(gigabits), topology::Topology::regular(ranks, per_host));
-      for (int k = 0; k < schedule::collectives; ++k) {
+      for (int k = 0; k < schedule::kCollectives; ++k) {
         for (const std::uint64_t bytes : {2u << 10, 32u << 10, 256u << 10, 1u << 20, 8u << 20}) {
           for (const double ratio : {0.0, 4.0}) {
             Question q = allreduce(bytes, ratio);
@@ -81,7 +81,7 @@ TEST_P(Search, FindsTheCheapestScheduleWithinOneInAHundred) {
     const Candidate* there = find_in(all, found);
     ASSERT_NE(there, nullptr) << text_of(found);
     EXPECT_EQ(there->seconds, found.seconds) << text_of(found);
-    EXPECT_LE(found.seconds, margin * all.front().seconds) << text_of(found) << "\n" << text_of(all.front());
+    EXPECT_LE(found.seconds, kMargin * all.front().seconds) << text_of(found) << "\n" << text_of(all.front());
   });
 }
 
@@ -96,7 +96,7 @@ TEST(SearchOfShippedMachines, FindsTheCheapestScheduleIfACodecLaunchesKernels) {
       const Question q = on_grid(allreduce(bytes, 8));
       std::vector<Candidate> all;
       ASSERT_EQ(chooser.table(q, &all), Status::ok) << message();
-      EXPECT_LE(best(chooser, q).seconds, margin * all.front().seconds) << text_of(all.front());
+      EXPECT_LE(best(chooser, q).seconds, kMargin * all.front().seconds) << text_of(all.front());
     }
   }
 }
@@ -115,11 +115,11 @@ TEST_P(Search, TakesNoLongerACollectiveThanALookAtAllWould) {
     const Candidate* there = find_in(all, quick.taken);
     ASSERT_NE(there, nullptr) << text_of(quick.taken);
     EXPECT_EQ(find_in(all, predicted.taken), there) << text_of(quick.taken) << "\n" << text_of(predicted.taken);
-    EXPECT_LE(predicted.taken.seconds, margin * there->seconds) << text_of(quick.taken);
+    EXPECT_LE(predicted.taken.seconds, kMargin * there->seconds) << text_of(quick.taken);
     EXPECT_GE(predicted.taken.seconds, there->seconds) << text_of(quick.taken);
-    if (!own->native || std::fabs(all.front().seconds - limit) < (margin - 1) * limit) return;  // a draw
+    if (!own->native || std::fabs(all.front().seconds - limit) < (kMargin - 1) * limit) return;  // a draw
     const double wanted = all.front().seconds < limit ? all.front().seconds : own->seconds;
-    EXPECT_LE(there->seconds, margin * wanted) << text_of(quick.taken) << "\n" << text_of(all.front());
+    EXPECT_LE(there->seconds, kMargin * wanted) << text_of(quick.taken) << "\n" << text_of(all.front());
   });
 }
 

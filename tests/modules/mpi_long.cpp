@@ -17,10 +17,10 @@ using stretto::Status;
 using stretto::carrier::Carrier;
 using stretto::carrier::Completion;
 
-constexpr std::size_t length = (std::size_t{1} << 31) + 12345;
-constexpr std::size_t needed = 2 * length + (std::size_t{1} << 30);  // of both ranks, and of the MPI
-constexpr int skipped = 77;
-constexpr double limit = 300;  // seconds
+constexpr std::size_t kLength = (std::size_t{1} << 31) + 12345;
+constexpr std::size_t kNeeded = 2 * kLength + (std::size_t{1} << 30);  // of both ranks, and of the MPI
+constexpr int kSkipped = 77;
+constexpr double kLimit = 300;  // seconds
 
 int complain(const char* what) {
   std::fprintf(stderr, "%s: %s\n", what, stretto::message());
@@ -31,36 +31,36 @@ int complain(const char* what) {
 std::uint64_t word_at(std::size_t i) { return (i / 8 + 1) * 0x9e3779b97f4a7c15; }
 
 void fill(unsigned char* data) {
-  for (std::size_t i = 0; i < length; i += 8) {
+  for (std::size_t i = 0; i < kLength; i += 8) {
     const std::uint64_t word = word_at(i);
-    std::memcpy(data + i, &word, std::min<std::size_t>(8, length - i));
+    std::memcpy(data + i, &word, std::min<std::size_t>(8, kLength - i));
   }
 }
 
 // The first byte that differs, or length.
 std::size_t wrong_at(const unsigned char* data) {
-  for (std::size_t i = 0; i < length; i += 8) {
+  for (std::size_t i = 0; i < kLength; i += 8) {
     const std::uint64_t word = word_at(i);
-    if (std::memcmp(data + i, &word, std::min<std::size_t>(8, length - i)) != 0) return i;
+    if (std::memcmp(data + i, &word, std::min<std::size_t>(8, kLength - i)) != 0) return i;
   }
-  return length;
+  return kLength;
 }
 
 int move(Carrier& c, unsigned char* data) {
   const bool sends = c.rank() == 0;
   if (sends) fill(data);
   // Room for more than comes: the message ends by its own length.
-  const Status started = sends ? c.start_send(1, 5, data, length, 7) : c.start_recv(0, 5, data, length + 100, 7);
+  const Status started = sends ? c.start_send(1, 5, data, kLength, 7) : c.start_recv(0, 5, data, kLength + 100, 7);
   if (started != Status::ok) return complain("the message does not start");
   Completion done;
   std::size_t n = 0;
-  if (c.wait_any({&done, 1}, &n, limit) != Status::ok || n != 1) return complain("the message does not end");
+  if (c.wait_any({&done, 1}, &n, kLimit) != Status::ok || n != 1) return complain("the message does not end");
   if (done.status != Status::ok) return complain("the message failed");
-  if (done.id != 7 || done.bytes != length) {
-    std::fprintf(stderr, "%zu bytes of %zu moved\n", done.bytes, length);
+  if (done.id != 7 || done.bytes != kLength) {
+    std::fprintf(stderr, "%zu bytes of %zu moved\n", done.bytes, kLength);
     return 1;
   }
-  if (const std::size_t at = sends ? length : wrong_at(data); at != length) {
+  if (const std::size_t at = sends ? kLength : wrong_at(data); at != kLength) {
     std::fprintf(stderr, "the message was changed at byte %zu\n", at);
     return 1;
   }
@@ -71,10 +71,10 @@ int run() {
   std::unique_ptr<Carrier> c;
   if (stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) != Status::ok) return complain("no carrier");
   // Pages are taken as they are written, so that nothing is cleared by hand.
-  void* data = mmap(nullptr, length + 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* data = mmap(nullptr, kLength + 100, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return complain("no addresses");
   const int failed = move(*c, static_cast<unsigned char*>(data));
-  munmap(data, length + 100);
+  munmap(data, kLength + 100);
   return failed;
 }
 
@@ -86,10 +86,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   unsigned long long memory = free_memory();
   MPI_Bcast(&memory, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-  if (memory < needed) {
-    if (rank == 0) std::printf("skipped: %llu MB are free, and this takes %zu\n", memory >> 20, needed >> 20);
+  if (memory < kNeeded) {
+    if (rank == 0) std::printf("skipped: %llu MB are free, and this takes %zu\n", memory >> 20, kNeeded >> 20);
     MPI_Finalize();
-    return skipped;
+    return kSkipped;
   }
   int failed = run(), any = 0;
   MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

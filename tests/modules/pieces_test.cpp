@@ -6,8 +6,8 @@
 using namespace stretto::modules;
 
 TEST(Pieces, CoverAMessageOfAnyLengthInOrderAndNoneIsEmpty) {
-  for (unsigned connections = 1; connections <= most_connections; ++connections)
-    for (std::size_t bytes = 0; bytes < 20 * least_piece; bytes += 1009) {
+  for (unsigned connections = 1; connections <= kMostConnections; ++connections)
+    for (std::size_t bytes = 0; bytes < 20 * kLeastPiece; bytes += 1009) {
       const unsigned pieces = pieces_of(bytes, connections);
       ASSERT_GE(pieces, 1u);
       ASSERT_LE(pieces, connections);
@@ -23,8 +23,8 @@ TEST(Pieces, CoverAMessageOfAnyLengthInOrderAndNoneIsEmpty) {
 }
 
 TEST(Pieces, AreNotShorterThanPays) {
-  EXPECT_EQ(pieces_of(2 * least_piece - 1, 8), 1u);
-  EXPECT_EQ(pieces_of(2 * least_piece, 8), 2u);
+  EXPECT_EQ(pieces_of(2 * kLeastPiece - 1, 8), 1u);
+  EXPECT_EQ(pieces_of(2 * kLeastPiece, 8), 2u);
   EXPECT_EQ(pieces_of(std::size_t{1} << 40, 8), 8u);
   EXPECT_EQ(pieces_of(std::size_t{1} << 40, 1), 1u);
 }

@@ -117,7 +117,7 @@ class Sign {
   std::filesystem::path path_;
 };
 
-constexpr std::size_t length_of_fill = 7001;  // eager
+constexpr std::size_t kLengthOfFill = 7001;  // eager
 
 // Sends to rank 0 until a send does not end within 0.05 s (a full socket). Returns the sends that ended; the next, if
 // any, is in flight.
@@ -143,7 +143,7 @@ bool receives(Carrier& c, std::vector<unsigned char>* message, double seconds) {
 // of completed sends when a socket is full.
 void leaves(Carrier& c) {
   const Sign told("sent");
-  std::vector<unsigned char> message(length_of_fill, 3);
+  std::vector<unsigned char> message(kLengthOfFill, 3);
   Completion done;
   std::size_t n = 0;
   if (c.rank() == 1) {
@@ -167,7 +167,7 @@ void leaves(Carrier& c) {
 // answer those that have not.
 void ends_alone(Carrier& c) {
   const Sign told("filled"), taken("taken");
-  std::vector<unsigned char> message(length_of_fill, 3);
+  std::vector<unsigned char> message(kLengthOfFill, 3);
   Completion done;
   std::size_t n = 0;
   if (c.rank() == 1) {

@@ -14,7 +14,7 @@ namespace {
 
 double bound = 0;
 bool named = false;
-constexpr int n = 20000;
+constexpr int kN = 20000;
 
 template <class T>
 struct Named {};
@@ -80,23 +80,23 @@ void expect_equal_on_all(const std::vector<T>& x) {
 
 TYPED_TEST(Moves, ABroadcastGivesAllRanksTheSameBits) {
   for (const int root : roots(this->ranks)) {
-    const auto exact = large<TypeParam>(root, n);
-    auto x = large<TypeParam>(this->rank, n);
-    ASSERT_EQ(MPI_Bcast(x.data(), n, this->type, root, MPI_COMM_WORLD), MPI_SUCCESS);
+    const auto exact = large<TypeParam>(root, kN);
+    auto x = large<TypeParam>(this->rank, kN);
+    ASSERT_EQ(MPI_Bcast(x.data(), kN, this->type, root, MPI_COMM_WORLD), MPI_SUCCESS);
     near(x, exact, this->several);
     expect_equal_on_all(x);
   }
 }
 
 TYPED_TEST(Moves, AllgatherGivesAllRanksTheSameBits) {
-  const auto x = large<TypeParam>(this->rank, n), exact = this->all(n);
+  const auto x = large<TypeParam>(this->rank, kN), exact = this->all(kN);
   std::vector<TypeParam> all(exact.size());
-  ASSERT_EQ(MPI_Allgather(x.data(), n, this->type, all.data(), n, this->type, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Allgather(x.data(), kN, this->type, all.data(), kN, this->type, MPI_COMM_WORLD), MPI_SUCCESS);
   near(all, exact, this->several);
   expect_equal_on_all(all);
   std::vector<TypeParam> again(exact.size());
-  std::copy(x.begin(), x.end(), again.begin() + this->rank * n);
-  ASSERT_EQ(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, again.data(), n, this->type, MPI_COMM_WORLD),
+  std::copy(x.begin(), x.end(), again.begin() + this->rank * kN);
+  ASSERT_EQ(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, again.data(), kN, this->type, MPI_COMM_WORLD),
             MPI_SUCCESS);
   EXPECT_EQ(again, all);
 }
@@ -105,7 +105,7 @@ TYPED_TEST(Moves, BlocksOfAnyLengthsAreGathered) {
   std::vector<int> counts, places;
   int end = 0;
   for (int r = 0; r < this->ranks; ++r) {
-    counts.push_back(n + 700 * r);
+    counts.push_back(kN + 700 * r);
     places.push_back(end + 5);
     end += counts.back() + 5;
   }
@@ -124,34 +124,35 @@ TYPED_TEST(Moves, BlocksOfAnyLengthsAreGathered) {
 
 TYPED_TEST(Moves, GatherAndScatterMoveEachBlock) {
   for (const int root : roots(this->ranks)) {
-    const auto x = large<TypeParam>(this->rank, n), exact = this->all(n);
-    std::vector<TypeParam> all(this->rank == root ? exact.size() : 0), mine(size(n));
-    ASSERT_EQ(MPI_Gather(x.data(), n, this->type, all.data(), n, this->type, root, MPI_COMM_WORLD), MPI_SUCCESS);
+    const auto x = large<TypeParam>(this->rank, kN), exact = this->all(kN);
+    std::vector<TypeParam> all(this->rank == root ? exact.size() : 0), mine(size(kN));
+    ASSERT_EQ(MPI_Gather(x.data(), kN, this->type, all.data(), kN, this->type, root, MPI_COMM_WORLD), MPI_SUCCESS);
     if (this->rank == root) near(all, exact, this->several);
-    ASSERT_EQ(MPI_Scatter(exact.data(), n, this->type, mine.data(), n, this->type, root, MPI_COMM_WORLD), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Scatter(exact.data(), kN, this->type, mine.data(), kN, this->type, root, MPI_COMM_WORLD),
+              MPI_SUCCESS);
     near(mine, x, this->rank != root);
     const bool here = this->rank == root;
-    ASSERT_EQ(MPI_Scatter(exact.data(), n, this->type, here ? MPI_IN_PLACE : mine.data(), n, this->type, root,
+    ASSERT_EQ(MPI_Scatter(exact.data(), kN, this->type, here ? MPI_IN_PLACE : mine.data(), kN, this->type, root,
                           MPI_COMM_WORLD),
               MPI_SUCCESS);
   }
 }
 
 TYPED_TEST(Moves, AlltoallMovesEachBlock) {
-  const auto x = this->all(n);
+  const auto x = this->all(kN);
   std::vector<TypeParam> all(x.size()), exact;
   for (int r = 0; r < this->ranks; ++r)
-    exact.insert(exact.end(), x.begin() + this->rank * n, x.begin() + (this->rank + 1) * n);
-  ASSERT_EQ(MPI_Alltoall(x.data(), n, this->type, all.data(), n, this->type, MPI_COMM_WORLD), MPI_SUCCESS);
+    exact.insert(exact.end(), x.begin() + this->rank * kN, x.begin() + (this->rank + 1) * kN);
+  ASSERT_EQ(MPI_Alltoall(x.data(), kN, this->type, all.data(), kN, this->type, MPI_COMM_WORLD), MPI_SUCCESS);
   near(all, exact, this->several);
 }
 
 TYPED_TEST(Moves, ExtremesAreBoundedUnderTheVariableAlone) {
-  const auto x = large<TypeParam>(this->rank, n);
-  std::vector<TypeParam> ours(size(n)), exact(size(n));
+  const auto x = large<TypeParam>(this->rank, kN);
+  std::vector<TypeParam> ours(size(kN)), exact(size(kN));
   for (const MPI_Op op : {MPI_MIN, MPI_MAX}) {
-    ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), n, this->type, op, MPI_COMM_WORLD), MPI_SUCCESS);
-    PMPI_Allreduce(x.data(), exact.data(), n, this->type, op, MPI_COMM_WORLD);
+    ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), kN, this->type, op, MPI_COMM_WORLD), MPI_SUCCESS);
+    PMPI_Allreduce(x.data(), exact.data(), kN, this->type, op, MPI_COMM_WORLD);
     if (named)
       EXPECT_EQ(ours, exact);
     else
@@ -162,18 +163,18 @@ TYPED_TEST(Moves, ExtremesAreBoundedUnderTheVariableAlone) {
 TEST(Moves, ComplexNumbersMoveByTheirParts) {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::vector<double> x = large<double>(0, 2 * n), exact = x;
-  ASSERT_EQ(MPI_Bcast(x.data(), n, MPI_C_DOUBLE_COMPLEX, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  std::vector<double> x = large<double>(0, 2 * kN), exact = x;
+  ASSERT_EQ(MPI_Bcast(x.data(), kN, MPI_C_DOUBLE_COMPLEX, 0, MPI_COMM_WORLD), MPI_SUCCESS);
   near(x, exact, ranks > 1);
   expect_equal_on_all(x);
 }
 
 TEST(Moves, OtherTypesStayExact) {
-  const auto exact = values<int>(3, n);
+  const auto exact = values<int>(3, kN);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  auto x = rank == 0 ? exact : values<int>(rank, n);
-  ASSERT_EQ(MPI_Bcast(x.data(), n, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  auto x = rank == 0 ? exact : values<int>(rank, kN);
+  ASSERT_EQ(MPI_Bcast(x.data(), kN, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
   EXPECT_EQ(x, exact);
 }
 
@@ -184,12 +185,12 @@ TEST(Moves, TypesThatDifferBetweenRanksStayExact) {
   MPI_Datatype pair = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
   MPI_Type_commit(&pair);
-  const auto exact = large<double>(0, n);
-  auto x = large<double>(rank, n);
+  const auto exact = large<double>(0, kN);
+  auto x = large<double>(rank, kN);
   for (int call = 0; call < 3; ++call) {
-    x = large<double>(rank, n);
-    ASSERT_EQ(rank == 0 ? MPI_Bcast(x.data(), n / 2, pair, 0, MPI_COMM_WORLD)
-                        : MPI_Bcast(x.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD),
+    x = large<double>(rank, kN);
+    ASSERT_EQ(rank == 0 ? MPI_Bcast(x.data(), kN / 2, pair, 0, MPI_COMM_WORLD)
+                        : MPI_Bcast(x.data(), kN, MPI_DOUBLE, 0, MPI_COMM_WORLD),
               MPI_SUCCESS);
     EXPECT_EQ(x, exact);
   }

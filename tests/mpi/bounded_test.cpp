@@ -12,7 +12,7 @@ using namespace mpi_test;
 namespace {
 
 double bound = 0;
-constexpr int n = 20000;
+constexpr int kN = 20000;
 
 // `rounding`: of a value of the sum, by each rank.
 template <class T>
@@ -21,9 +21,9 @@ void within(MPI_Datatype type, MPI_Comm comm, double limit, double rounding = 1e
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   const auto x = rough<T>(rank);
-  std::vector<T> ours(n), theirs(n);
-  ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), n, type, MPI_SUM, comm), MPI_SUCCESS);
-  PMPI_Allreduce(x.data(), theirs.data(), n, type, MPI_SUM, comm);
+  std::vector<T> ours(kN), theirs(kN);
+  ASSERT_EQ(MPI_Allreduce(x.data(), ours.data(), kN, type, MPI_SUM, comm), MPI_SUCCESS);
+  PMPI_Allreduce(x.data(), theirs.data(), kN, type, MPI_SUM, comm);
   rounding *= ranks;
   EXPECT_LE(difference(ours, theirs), limit + rounding);
   if (ranks > 1) {
@@ -42,17 +42,17 @@ TEST(Bounded, OtherOperationsAndIntegersAreExact) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto x = rough<double>(rank);
-  std::vector<double> ours(n), theirs(n);
-  MPI_Allreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  std::vector<double> ours(kN), theirs(kN);
+  MPI_Allreduce(x.data(), ours.data(), kN, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   EXPECT_EQ(ours, theirs);
-  const auto y = values<int>(rank, n);
-  std::vector<int> our_ints(n), their_ints(n);
-  MPI_Allreduce(y.data(), our_ints.data(), n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  PMPI_Allreduce(y.data(), their_ints.data(), n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  const auto y = values<int>(rank, kN);
+  std::vector<int> our_ints(kN), their_ints(kN);
+  MPI_Allreduce(y.data(), our_ints.data(), kN, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Allreduce(y.data(), their_ints.data(), kN, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_EQ(our_ints, their_ints);
   auto sent = x;
-  MPI_Bcast(sent.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(sent.data(), kN, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   EXPECT_EQ(sent, rough<double>(0));
 }
 
@@ -66,9 +66,9 @@ TEST(Bounded, AnInfoKeyGoesBeforeTheEnvironment) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   const auto x = rough<double>(rank);
-  std::vector<double> ours(n), theirs(n);
-  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, comm);
-  MPI_Allreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, comm);
+  std::vector<double> ours(kN), theirs(kN);
+  PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Allreduce(x.data(), ours.data(), kN, MPI_DOUBLE, MPI_SUM, comm);
   EXPECT_LE(difference(ours, theirs), 1e-9 + 1e-12);
   MPI_Info_set(info, "stretto_bound", "none");
   MPI_Comm_set_info(comm, info);
@@ -168,11 +168,11 @@ TEST(Later, ABoundHoldsForCallsThatWentExactBefore) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  const auto x = values<float>(rank, n);
-  std::vector<float> ours(n), theirs(n);
+  const auto x = values<float>(rank, kN);
+  std::vector<float> ours(kN), theirs(kN);
   const auto exact = [&] {
-    MPI_Allreduce(x.data(), ours.data(), n, MPI_FLOAT, MPI_SUM, comm);
-    PMPI_Allreduce(x.data(), theirs.data(), n, MPI_FLOAT, MPI_SUM, comm);
+    MPI_Allreduce(x.data(), ours.data(), kN, MPI_FLOAT, MPI_SUM, comm);
+    PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_FLOAT, MPI_SUM, comm);
     EXPECT_EQ(ours, theirs);
   };
   for (int k = 0; k < 600; ++k) exact();  // the library tries several ways first

@@ -17,14 +17,14 @@ void take(EarlyTime* t, int calls, std::int64_t bytes, microseconds each) {
 TEST(EarlyTime, MakingTakesAFiftiethOfShortCalls) {
   EarlyTime t;
   take(&t, 770, 0, microseconds(50));
-  take(&t, 230, EarlyTime::longest_short, microseconds(50));
+  take(&t, 230, EarlyTime::kLongestShort, microseconds(50));
   take(&t, 1, 0, microseconds(50));
   EXPECT_EQ(t.affordable(), microseconds(1001));
 }
 
 TEST(EarlyTime, MakingTakesAFifthOfLongCalls) {
   EarlyTime t;
-  take(&t, 1, EarlyTime::longest_short + 1, microseconds(500));
+  take(&t, 1, EarlyTime::kLongestShort + 1, microseconds(500));
   EXPECT_EQ(t.affordable(), microseconds(100));
   take(&t, 7, 8, microseconds(50));
   EXPECT_EQ(t.affordable(), microseconds(107));

@@ -31,24 +31,24 @@ std::string said_of(const char* text, bool own) {
 }
 
 #ifdef OPEN_MPI
-constexpr const char* own[] = {"Open MPI v4.1.4, package: ...", "Open MPI v5.0.11", "an MPI that nobody knows"};
-constexpr const char* others[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
-                                  "Intel(R) MPI Library 2021.11 for Linux", "MVAPICH2 Version : 2.3.7"};
+constexpr const char* kOwn[] = {"Open MPI v4.1.4, package: ...", "Open MPI v5.0.11", "an MPI that nobody knows"};
+constexpr const char* kOthers[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
+                                   "Intel(R) MPI Library 2021.11 for Linux", "MVAPICH2 Version : 2.3.7"};
 #else
-constexpr const char* own[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
-                               "Intel(R) MPI Library 2021.11 for Linux", "an MPI that nobody knows"};
-constexpr const char* others[] = {"Open MPI v5.0.11, package: ..."};
+constexpr const char* kOwn[] = {"MPICH Version:      5.0.2\nMPICH Release date: ...",
+                                "Intel(R) MPI Library 2021.11 for Linux", "an MPI that nobody knows"};
+constexpr const char* kOthers[] = {"Open MPI v5.0.11, package: ..."};
 #endif
 
 }  // namespace
 
 TEST(OwnMpi, AndOnesThatAreNotKnownAreTakenInSilence) {
-  for (const char* text : own) EXPECT_EQ(said_of(text, true), "");
+  for (const char* text : kOwn) EXPECT_EQ(said_of(text, true), "");
 }
 
 TEST(OwnMpi, OneOfAnotherBinaryInterfaceIsRefusedByItsName) {
   for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) unsetenv(rank);
-  for (const char* text : others) {
+  for (const char* text : kOthers) {
     const std::string said = said_of(text, false);
     const std::string name = std::string(text).substr(0, std::string(text).find_first_of("\n,"));
     EXPECT_NE(said.find("and the program's MPI is " + name + ";"), std::string::npos) << said;
@@ -57,6 +57,6 @@ TEST(OwnMpi, OneOfAnotherBinaryInterfaceIsRefusedByItsName) {
 
 TEST(OwnMpi, OneRankSpeaksForAll) {
   setenv("PMI_RANK", "2", 1);
-  EXPECT_EQ(said_of(others[0], false), "");
+  EXPECT_EQ(said_of(kOthers[0], false), "");
   unsetenv("PMI_RANK");
 }

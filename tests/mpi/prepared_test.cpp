@@ -16,18 +16,18 @@ using namespace stretto::mpi;
 
 namespace {
 
-constexpr double limit = 120;  // seconds that ranks wait for each other
-constexpr int few = 6;         // calls after which one is kept, if it is at all
-constexpr int long_count = 32768;
+constexpr double kLimit = 120;  // seconds that ranks wait for each other
+constexpr int kFew = 6;         // calls after which one is kept, if it is at all
+constexpr int kLongCount = 32768;
 
 class PreparedCalls : public testing::Test {
  protected:
   void SetUp() override {
     PMPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &c.size);
-    ASSERT_TRUE(make(MPI_COMM_WORLD, &c, limit)) << c.refused;
+    ASSERT_TRUE(make(MPI_COMM_WORLD, &c, kLimit)) << c.refused;
     if (c.size == 1) GTEST_SKIP() << "one rank is served by the MPI";
-    in.assign(static_cast<std::size_t>(long_count * c.size), c.rank + 1);
+    in.assign(static_cast<std::size_t>(kLongCount * c.size), c.rank + 1);
     out.assign(in.size(), -1);
   }
   void TearDown() override { EXPECT_EQ(stretto_comm_free(c.comm), STRETTO_OK); }
@@ -50,14 +50,14 @@ class PreparedCalls : public testing::Test {
     EXPECT_EQ(shape_of(call, c, &shape), nullptr);
     stretto_options o = STRETTO_OPTIONS_INIT;
     o.check = 0;
-    o.timeout = limit;
+    o.timeout = kLimit;
     EXPECT_EQ(serve(call, c, shape, o, true), STRETTO_OK) << stretto_message();
   }
 
   // Runs a call like the library. True if it was kept.
   bool perform(const WrappedCall& call) {
     stretto_status s = STRETTO_OK;
-    const bool kept = again(call, c, limit, &s);
+    const bool kept = again(call, c, kLimit, &s);
     EXPECT_EQ(s, STRETTO_OK) << stretto_message();
     if (!kept) serve_it(call);
     return kept;
@@ -75,15 +75,15 @@ TEST_F(PreparedCalls, AreThoseThatRepeat) {
         Function::alltoall, Function::gather, Function::scatter, Function::barrier})
     for (const int root : {0, c.size - 1}) {
       const WrappedCall repeated = call(o, 8, MPI_INT, MPI_SUM, root);
-      for (int k = 0; k < few; ++k) perform(repeated);
-      for (int k = 0; k < few; ++k)
+      for (int k = 0; k < kFew; ++k) perform(repeated);
+      for (int k = 0; k < kFew; ++k)
         EXPECT_TRUE(perform(repeated)) << "operation " << static_cast<int>(o) << ", root " << root;
     }
 }
 
 TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
   const WrappedCall repeated = call(Function::allreduce, 8);
-  for (int k = 0; k < few; ++k) perform(repeated);
+  for (int k = 0; k < kFew; ++k) perform(repeated);
   std::vector<WrappedCall> others(6, repeated);
   others[0].recvcount = others[0].sendcount = 7;
   others[1].recvtype = others[1].sendtype = MPI_UNSIGNED;
@@ -92,7 +92,7 @@ TEST_F(PreparedCalls, AreToldFromOthersByAllThatDecides) {
   others[4].sendbuf = MPI_IN_PLACE;
   others[5].operation = Function::reduce_scatter_block;
   stretto_status s = STRETTO_OK;
-  for (const WrappedCall& other : others) EXPECT_FALSE(again(other, c, limit, &s));
+  for (const WrappedCall& other : others) EXPECT_FALSE(again(other, c, kLimit, &s));
   EXPECT_TRUE(perform(repeated));
 }
 
@@ -107,10 +107,10 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
   std::fill(in.begin(), in.end(), 0);
   std::fill(out.begin(), out.end(), 0);
   int hits = 0, calls = 0;
-  for (int k = 0; k < 2 * few; ++k)
+  for (int k = 0; k < 2 * kFew; ++k)
     for (const WrappedCall& one : by_turns) {
       const bool hit = perform(one);
-      if (k < few) continue;
+      if (k < kFew) continue;
       hits += hit;
       ++calls;
     }
@@ -120,7 +120,7 @@ TEST_F(PreparedCalls, OfOneCountDoNotEvictEachOther) {
 // Types that are made and freed for each call, and lie apart in memory: a line for each root and number of bytes.
 TEST_F(PreparedCalls, AreShortBroadcastsOfDerivedTypes) {
   constexpr int parts = 5, stride = 3;
-  for (int k = 0; k < 2 * few; ++k)
+  for (int k = 0; k < 2 * kFew; ++k)
     for (const int root : {0, c.size - 1})
       for (const int length : {1, 2, 60}) {
         MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -130,7 +130,7 @@ TEST_F(PreparedCalls, AreShortBroadcastsOfDerivedTypes) {
         for (std::size_t i = 0; i < 1000; ++i) out[i] = c.rank == root ? k * 1000 + static_cast<int>(i) : -1;
         const bool kept = perform(call(Function::bcast, 1, type, MPI_OP_NULL, root));
         PMPI_Type_free(&type);
-        EXPECT_EQ(kept, k > 0 && parts * length * 4 <= longest_packed) << "call " << k << ", length " << length;
+        EXPECT_EQ(kept, k > 0 && parts * length * 4 <= kLongestPacked) << "call " << k << ", length " << length;
         for (int part = 0; part < parts; ++part) {
           EXPECT_EQ(out[at(part, 0)], k * 1000 + static_cast<int>(at(part, 0)));
           EXPECT_EQ(out[at(part, length - 1)], k * 1000 + static_cast<int>(at(part, length - 1)));
@@ -145,36 +145,36 @@ TEST_F(PreparedCalls, HaveNoCountsByRank) {
   const std::vector<int> counts(static_cast<std::size_t>(c.size), 8);
   WrappedCall scattered = call(Function::reduce_scatter, 8);
   scattered.recvcounts = Numbers(counts.data());
-  for (int k = 0; k < 2 * few; ++k) EXPECT_FALSE(perform(scattered));
+  for (int k = 0; k < 2 * kFew; ++k) EXPECT_FALSE(perform(scattered));
 }
 
 TEST_F(PreparedCalls, EndWithTheCommunicator) {
   const WrappedCall repeated = call(Function::allreduce, 8);
-  for (int k = 0; k < few; ++k) perform(repeated);
+  for (int k = 0; k < kFew; ++k) perform(repeated);
   c.comm->give_up(stretto::Status::internal, "the test ends it");
   stretto_status s = STRETTO_OK;
-  EXPECT_FALSE(again(repeated, c, limit, &s));
+  EXPECT_FALSE(again(repeated, c, kLimit, &s));
 }
 
 TEST_F(PreparedCalls, EndWhereTheNativeCollectivesAreChosenAnew) {
   const WrappedCall repeated = call(Function::allreduce, 8);
-  for (int k = 0; k < few; ++k) perform(repeated);
+  for (int k = 0; k < kFew; ++k) perform(repeated);
   c.comm->prepared.forget();
   stretto_status s = STRETTO_OK;
-  EXPECT_FALSE(again(repeated, c, limit, &s));
+  EXPECT_FALSE(again(repeated, c, kLimit, &s));
 }
 
 // One rank meets other calls on its lines, and forgets this one every now and then.
 TEST_F(PreparedCalls, MayBeKeptBySomeRanksOnly) {
-  const WrappedCall repeated = call(Function::allreduce, long_count);
+  const WrappedCall repeated = call(Function::allreduce, kLongCount);
   const int expected = c.size * (c.size + 1) / 2;
   for (int k = 0; k < 8000; ++k) {
-    out[0] = out[long_count - 1] = -1;
+    out[0] = out[kLongCount - 1] = -1;
     if (c.rank == 0 && k % 2 == 0)
       serve_it(repeated);
     else
       perform(repeated);
-    ASSERT_TRUE(out[0] == expected && out[long_count - 1] == expected) << "call " << k;
+    ASSERT_TRUE(out[0] == expected && out[kLongCount - 1] == expected) << "call " << k;
   }
 }
 

@@ -18,15 +18,15 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr double bound = 1e-3, rounding = 1e-5;
-constexpr int n = 20'000;
+constexpr double kBound = 1e-3, kRounding = 1e-5;
+constexpr int kN = 20'000;
 
 // `streams`: they travelled.
 template <class T>
 void is_within(const std::vector<T>& ours, const std::vector<T>& theirs, const Comm& c, bool streams) {
-  EXPECT_LE(difference(ours, theirs), (streams ? bound : 0) + rounding) << c.name;
+  EXPECT_LE(difference(ours, theirs), (streams ? kBound : 0) + kRounding) << c.name;
   if (streams && c.size > 1) {
-    EXPECT_GT(difference(ours, theirs), rounding) << c.name;
+    EXPECT_GT(difference(ours, theirs), kRounding) << c.name;
   }
 }
 
@@ -51,16 +51,16 @@ Comm with_bound(const std::string& value) {
 template <class T>
 void sums(MPI_Datatype type, const Comm& c, bool streams) {
   const std::size_t p = size(c.size);
-  const auto x = rough<T>(c.rank), blocks = rough<T>(c.rank, n * c.size);
-  const std::vector<int> counts(p, n);
+  const auto x = rough<T>(c.rank), blocks = rough<T>(c.rank, kN * c.size);
+  const std::vector<int> counts(p, kN);
   const bool root = c.rank == c.size - 1;
-  std::vector<T> all(n), at_root(n), block(n), scattered(n), expected(n), expected_block(n);
-  PMPI_Allreduce(x.data(), expected.data(), n, type, MPI_SUM, c.comm);
-  PMPI_Reduce_scatter_block(blocks.data(), expected_block.data(), n, type, MPI_SUM, c.comm);
+  std::vector<T> all(kN), at_root(kN), block(kN), scattered(kN), expected(kN), expected_block(kN);
+  PMPI_Allreduce(x.data(), expected.data(), kN, type, MPI_SUM, c.comm);
+  PMPI_Reduce_scatter_block(blocks.data(), expected_block.data(), kN, type, MPI_SUM, c.comm);
   std::vector<MPI_Request> r(4);
-  MPI_Iallreduce(x.data(), all.data(), n, type, MPI_SUM, c.comm, &r[0]);
-  MPI_Ireduce(x.data(), root ? at_root.data() : nullptr, n, type, MPI_SUM, c.size - 1, c.comm, &r[1]);
-  MPI_Ireduce_scatter_block(blocks.data(), block.data(), n, type, MPI_SUM, c.comm, &r[2]);
+  MPI_Iallreduce(x.data(), all.data(), kN, type, MPI_SUM, c.comm, &r[0]);
+  MPI_Ireduce(x.data(), root ? at_root.data() : nullptr, kN, type, MPI_SUM, c.size - 1, c.comm, &r[1]);
+  MPI_Ireduce_scatter_block(blocks.data(), block.data(), kN, type, MPI_SUM, c.comm, &r[2]);
   MPI_Ireduce_scatter(blocks.data(), scattered.data(), counts.data(), type, MPI_SUM, c.comm, &r[3]);
   MPI_Waitall(4, r.data(), MPI_STATUSES_IGNORE);
   is_within(all, expected, c, streams);
@@ -81,21 +81,21 @@ TEST(Streams, SumsAreWithinTheBound) {
 TEST(Streams, ManyInFlightBetweenBlockingAndExactOnes) {
   const Comm& c = communicators()[1];
   constexpr int many = 12;
-  std::vector<std::vector<double>> in, out(many, std::vector<double>(n)), now(many, std::vector<double>(n));
-  std::vector<std::vector<double>> cast(many, std::vector<double>(n));
+  std::vector<std::vector<double>> in, out(many, std::vector<double>(kN)), now(many, std::vector<double>(kN));
+  std::vector<std::vector<double>> cast(many, std::vector<double>(kN));
   std::vector<MPI_Request> r(2 * many);
   for (int k = 0; k < many; ++k) {
     const std::size_t at = size(k);
     in.push_back(rough<double>(c.rank + k));
     if (c.rank == 0) cast[at] = in[at];
-    MPI_Iallreduce(in[at].data(), out[at].data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[2 * at]);
-    MPI_Ibcast(cast[at].data(), n, MPI_DOUBLE, 0, c.comm, &r[2 * at + 1]);
-    if (k % 4 == 3) MPI_Allreduce(in[at].data(), now[at].data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    MPI_Iallreduce(in[at].data(), out[at].data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r[2 * at]);
+    MPI_Ibcast(cast[at].data(), kN, MPI_DOUBLE, 0, c.comm, &r[2 * at + 1]);
+    if (k % 4 == 3) MPI_Allreduce(in[at].data(), now[at].data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
   }
   for (int k = many; k-- > 0;) MPI_Waitall(2, &r[2 * size((k + c.rank * 5) % many)], MPI_STATUSES_IGNORE);
-  std::vector<double> expected(n);
+  std::vector<double> expected(kN);
   for (int k = 0; k < many; ++k) {
-    PMPI_Allreduce(in[size(k)].data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    PMPI_Allreduce(in[size(k)].data(), expected.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
     is_within(out[size(k)], expected, c, true);
     if (k % 4 == 3) is_within(now[size(k)], expected, c, true);
     EXPECT_EQ(cast[size(k)], rough<double>(k));
@@ -107,18 +107,18 @@ TEST(Streams, ManyInFlightBetweenBlockingAndExactOnes) {
 TEST(Streams, SignaturesComeInTheOrderOfTheCalls) {
   const Comm& c = communicators().front();
   const auto x = rough<double>(c.rank), y = rough<double>(c.rank + 1);
-  std::vector<double> later(n), now(n), expected(n), expected_now(n);
+  std::vector<double> later(kN), now(kN), expected(kN), expected_now(kN);
   const auto idle = [&c] {
     if (c.rank == c.size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   };
   MPI_Request r = MPI_REQUEST_NULL;
   idle();
-  EXPECT_EQ(MPI_Ireduce(x.data(), later.data(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm, &r), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Ireduce(x.data(), later.data(), kN, MPI_DOUBLE, MPI_SUM, 0, c.comm, &r), MPI_SUCCESS);
   idle();
-  EXPECT_EQ(MPI_Reduce(y.data(), now.data(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Reduce(y.data(), now.data(), kN, MPI_DOUBLE, MPI_SUM, 0, c.comm), MPI_SUCCESS);
   EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
-  PMPI_Allreduce(x.data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
-  PMPI_Allreduce(y.data(), expected_now.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+  PMPI_Allreduce(x.data(), expected.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
+  PMPI_Allreduce(y.data(), expected_now.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
   if (c.rank != 0) return;
   is_within(later, expected, c, true);
   is_within(now, expected_now, c, true);
@@ -127,15 +127,15 @@ TEST(Streams, SignaturesComeInTheOrderOfTheCalls) {
 TEST(Streams, OtherOperationsAndIntegersAreExact) {
   const Comm& c = communicators().front();
   const auto x = rough<double>(c.rank);
-  const auto y = values<int>(c.rank, n);
-  std::vector<double> most(n), expected(n);
-  std::vector<int> sum(n), expected_sum(n);
+  const auto y = values<int>(c.rank, kN);
+  std::vector<double> most(kN), expected(kN);
+  std::vector<int> sum(kN), expected_sum(kN);
   std::vector<MPI_Request> r(2);
-  MPI_Iallreduce(x.data(), most.data(), n, MPI_DOUBLE, MPI_MAX, c.comm, &r[0]);
-  MPI_Iallreduce(y.data(), sum.data(), n, MPI_INT, MPI_SUM, c.comm, &r[1]);
+  MPI_Iallreduce(x.data(), most.data(), kN, MPI_DOUBLE, MPI_MAX, c.comm, &r[0]);
+  MPI_Iallreduce(y.data(), sum.data(), kN, MPI_INT, MPI_SUM, c.comm, &r[1]);
   MPI_Waitall(2, r.data(), MPI_STATUSES_IGNORE);
-  PMPI_Allreduce(x.data(), expected.data(), n, MPI_DOUBLE, MPI_MAX, c.comm);
-  PMPI_Allreduce(y.data(), expected_sum.data(), n, MPI_INT, MPI_SUM, c.comm);
+  PMPI_Allreduce(x.data(), expected.data(), kN, MPI_DOUBLE, MPI_MAX, c.comm);
+  PMPI_Allreduce(y.data(), expected_sum.data(), kN, MPI_INT, MPI_SUM, c.comm);
   EXPECT_EQ(most, expected);
   EXPECT_EQ(sum, expected_sum);
 }
@@ -147,16 +147,16 @@ TEST(Streams, WhatIsNoNumberStaysSo) {
     for (int i = 100; i < 200; ++i) x[size(i)] = std::numeric_limits<double>::quiet_NaN();
     x[7] = std::numeric_limits<double>::infinity();
   }
-  std::vector<double> ours(n), theirs(n);
+  std::vector<double> ours(kN), theirs(kN);
   MPI_Request r = MPI_REQUEST_NULL;
-  MPI_Iallreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  MPI_Iallreduce(x.data(), ours.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
-  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
-  for (std::size_t i = 0; i < n; ++i) {
+  PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
+  for (std::size_t i = 0; i < kN; ++i) {
     ASSERT_EQ(std::isnan(ours[i]), std::isnan(theirs[i])) << i;
     ASSERT_EQ(std::isinf(ours[i]), std::isinf(theirs[i])) << i;
     if (std::isfinite(theirs[i])) {
-      ASSERT_NEAR(ours[i], theirs[i], bound + rounding) << i;
+      ASSERT_NEAR(ours[i], theirs[i], kBound + kRounding) << i;
     }
   }
 }
@@ -165,12 +165,12 @@ TEST(Streams, WhatIsNoNumberStaysSo) {
 TEST(Refused, ABoundThatCannotBeKeptLeavesTheSumExact) {
   const Comm c = with_bound("abs:1e-30");
   const auto x = rough<float>(c.rank);
-  std::vector<float> ours(n), theirs(n), all(n);
+  std::vector<float> ours(kN), theirs(kN), all(kN);
   std::vector<MPI_Request> r(2);
-  MPI_Ireduce(x.data(), ours.data(), n, MPI_FLOAT, MPI_SUM, 0, c.comm, &r[0]);
-  MPI_Iallreduce(x.data(), all.data(), n, MPI_FLOAT, MPI_SUM, c.comm, &r[1]);
+  MPI_Ireduce(x.data(), ours.data(), kN, MPI_FLOAT, MPI_SUM, 0, c.comm, &r[0]);
+  MPI_Iallreduce(x.data(), all.data(), kN, MPI_FLOAT, MPI_SUM, c.comm, &r[1]);
   EXPECT_EQ(MPI_Waitall(2, r.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
-  PMPI_Allreduce(x.data(), theirs.data(), n, MPI_FLOAT, MPI_SUM, c.comm);
+  PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_FLOAT, MPI_SUM, c.comm);
   if (c.rank == 0) is_within(ours, theirs, c, false);
   is_within(all, theirs, c, false);
 }
@@ -180,11 +180,11 @@ TEST(Refused, RanksWithOtherBoundsGetTheSumExactly) {
   const Comm c = with_bound(world.rank == 0 ? "abs:1e-3" : "rel:1e-4");
   for (int call = 0; call < 3; ++call) {
     const auto x = rough<double>(c.rank + call);
-    std::vector<double> ours(n), theirs(n);
+    std::vector<double> ours(kN), theirs(kN);
     MPI_Request r = MPI_REQUEST_NULL;
-    MPI_Iallreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+    MPI_Iallreduce(x.data(), ours.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
     EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
     is_within(ours, theirs, c, false);
   }
   sums<double>(MPI_DOUBLE, world, true);  // which goes on
@@ -194,17 +194,17 @@ TEST(Refused, RanksWithOtherBoundsGetTheSumExactly) {
 TEST(Streams, PersistentSumsAreWithinTheBoundAtEachStart) {
   const Comm& c = communicators()[2];
   if (c.size == 1) return;
-  std::vector<double> x(n), sum(n), sent(n), cast(n), expected(n);
+  std::vector<double> x(kN), sum(kN), sent(kN), cast(kN), expected(kN);
   std::vector<MPI_Request> r(2);
-  MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[0]);
-  MPI_Bcast_init(cast.data(), n, MPI_DOUBLE, 0, c.comm, MPI_INFO_NULL, &r[1]);
+  MPI_Allreduce_init(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[0]);
+  MPI_Bcast_init(cast.data(), kN, MPI_DOUBLE, 0, c.comm, MPI_INFO_NULL, &r[1]);
   for (int round = 0; round < 4; ++round) {
     const auto given = rough<double>(c.rank + round);
     std::copy(given.begin(), given.end(), x.begin());
     std::copy(given.begin(), given.end(), cast.begin());
     MPI_Startall(2, r.data());
     MPI_Waitall(2, r.data(), MPI_STATUSES_IGNORE);
-    PMPI_Allreduce(x.data(), expected.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    PMPI_Allreduce(x.data(), expected.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
     is_within(sum, expected, c, true);
     EXPECT_EQ(cast, rough<double>(round));
   }
@@ -219,11 +219,11 @@ TEST(Names, RanksWhoseRulesDifferGetTheSumExactly) {
     MPI_Comm_set_name(c.comm, name);
     c.name = name;
     const auto x = rough<double>(c.rank);
-    std::vector<double> ours(n), theirs(n);
+    std::vector<double> ours(kN), theirs(kN);
     MPI_Request r = MPI_REQUEST_NULL;
-    MPI_Iallreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+    MPI_Iallreduce(x.data(), ours.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
     EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    PMPI_Allreduce(x.data(), theirs.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
     is_within(ours, theirs, c, streams);
   };
   named("fused", true);
@@ -239,18 +239,18 @@ TEST(Memory, SumsAreExact) { sums<double>(MPI_DOUBLE, communicators().front(), f
 TEST(Fixed, ReproducibleSumsAreThoseOfBlockingCalls) {
   const Comm& c = communicators()[2];
   const auto x = rough<float>(c.rank);
-  std::vector<float> now(n), later(n);
+  std::vector<float> now(kN), later(kN);
   MPI_Request r = MPI_REQUEST_NULL;
-  MPI_Iallreduce(x.data(), later.data(), n, MPI_FLOAT, MPI_SUM, c.comm, &r);
+  MPI_Iallreduce(x.data(), later.data(), kN, MPI_FLOAT, MPI_SUM, c.comm, &r);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
-  MPI_Allreduce(x.data(), now.data(), n, MPI_FLOAT, MPI_SUM, c.comm);
+  MPI_Allreduce(x.data(), now.data(), kN, MPI_FLOAT, MPI_SUM, c.comm);
   EXPECT_EQ(later, now);
   if (std::getenv("STRETTO_BOUND")) return;
-  std::vector<float> all(size(n * c.size)), sum(n);
-  MPI_Allgather(x.data(), n, MPI_FLOAT, all.data(), n, MPI_FLOAT, c.comm);
-  for (std::size_t i = 0; i < n; ++i) {
+  std::vector<float> all(size(kN * c.size)), sum(kN);
+  MPI_Allgather(x.data(), kN, MPI_FLOAT, all.data(), kN, MPI_FLOAT, c.comm);
+  for (std::size_t i = 0; i < kN; ++i) {
     sum[i] = all[i];
-    for (int q = 1; q < c.size; ++q) sum[i] += all[size(q * n) + i];
+    for (int q = 1; q < c.size; ++q) sum[i] += all[size(q * kN) + i];
   }
   EXPECT_EQ(later, sum);
 }
@@ -266,7 +266,7 @@ std::string missing(const char* file, bool memory) {
     return std::any_of(calls.begin(), calls.end(), [&](const nlohmann::json& row) {
       const bool fits = row.at("operation") == operation && row.at("path").get<std::string>().find(path) == 0 &&
                         row.at("why").get<std::string>().find(why) == 0 && row.at("in_flight_seconds") > 0;
-      return fits && (!streams || (row.at("promised_error") > 0 && row.at("promised_error") <= bound &&
+      return fits && (!streams || (row.at("promised_error") > 0 && row.at("promised_error") <= kBound &&
                                    row.at("error_with_rounding") >= row.at("promised_error") &&
                                    row.at("sent_bytes") < row.at("raw_bytes")));
     });

@@ -18,9 +18,9 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr int n = 10'000;  // elements of a vector: no multiple of the ranks, and long enough to be served
+constexpr int kN = 10'000;  // elements of a vector: no multiple of the ranks, and long enough to be served
 
-std::vector<double> sum_of(int ranks, int count = n) {
+std::vector<double> sum_of(int ranks, int count = kN) {
   std::vector<double> sum(size(count), 0);
   for (int r = 0; r < ranks; ++r)
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value<double>(r, i);
@@ -126,32 +126,32 @@ bool all_null(const std::vector<MPI_Request>& requests) {
 // Every collective that communication cores may move, each with buffers of its own.
 struct Every {
   explicit Every(const Comm& comm)
-      : c(comm), counts(p, n), x(values<double>(comm.rank, n)), given(n * p), blocks(n * p) {
+      : c(comm), counts(p, kN), x(values<double>(comm.rank, kN)), given(kN * p), blocks(kN * p) {
     for (std::size_t r = 0; r < p; ++r)
-      for (std::size_t i = 0; i < n; ++i) {
-        given[r * n + i] = static_cast<double>(size(c.rank) * 1000 + r * 10 + i % 7);
-        blocks[r * n + i] = value<double>(c.rank, i);
+      for (std::size_t i = 0; i < kN; ++i) {
+        given[r * kN + i] = static_cast<double>(size(c.rank) * 1000 + r * 10 + i % 7);
+        blocks[r * kN + i] = value<double>(c.rank, i);
       }
     clear();
   }
 
   void clear() {
-    for (auto* one : {&sum, &at_root, &block, &equal, &scattered}) one->assign(n, -1);
-    for (auto* one : {&all, &gathered, &turned}) one->assign(n * p, -1);
-    cast = is_root ? x : std::vector<double>(n);
+    for (auto* one : {&sum, &at_root, &block, &equal, &scattered}) one->assign(kN, -1);
+    for (auto* one : {&all, &gathered, &turned}) one->assign(kN * p, -1);
+    cast = is_root ? x : std::vector<double>(kN);
   }
 
   std::vector<MPI_Request> start() {
     std::vector<MPI_Request> r(9);
     double* const reduced = is_root ? at_root.data() : nullptr;
-    MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[0]);
-    MPI_Ireduce(x.data(), reduced, n, MPI_DOUBLE, MPI_SUM, root, c.comm, &r[1]);
-    MPI_Ibcast(cast.data(), n, MPI_DOUBLE, root, c.comm, &r[2]);
-    MPI_Iallgather(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, &r[3]);
-    MPI_Igather(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, &r[4]);
-    MPI_Iscatter(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, &r[5]);
-    MPI_Ialltoall(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, &r[6]);
-    MPI_Ireduce_scatter_block(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[7]);
+    MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r[0]);
+    MPI_Ireduce(x.data(), reduced, kN, MPI_DOUBLE, MPI_SUM, root, c.comm, &r[1]);
+    MPI_Ibcast(cast.data(), kN, MPI_DOUBLE, root, c.comm, &r[2]);
+    MPI_Iallgather(x.data(), kN, MPI_DOUBLE, all.data(), kN, MPI_DOUBLE, c.comm, &r[3]);
+    MPI_Igather(x.data(), kN, MPI_DOUBLE, gathered.data(), kN, MPI_DOUBLE, root, c.comm, &r[4]);
+    MPI_Iscatter(given.data(), kN, MPI_DOUBLE, scattered.data(), kN, MPI_DOUBLE, root, c.comm, &r[5]);
+    MPI_Ialltoall(given.data(), kN, MPI_DOUBLE, turned.data(), kN, MPI_DOUBLE, c.comm, &r[6]);
+    MPI_Ireduce_scatter_block(blocks.data(), block.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r[7]);
     MPI_Ireduce_scatter(blocks.data(), equal.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm, &r[8]);
     return r;
   }
@@ -161,14 +161,14 @@ struct Every {
     std::vector<MPI_Request> r(9);
     const MPI_Info none = MPI_INFO_NULL;
     double* const reduced = is_root ? at_root.data() : nullptr;
-    MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[0]);
-    MPI_Reduce_init(x.data(), reduced, n, MPI_DOUBLE, MPI_SUM, root, c.comm, none, &r[1]);
-    MPI_Bcast_init(cast.data(), n, MPI_DOUBLE, root, c.comm, none, &r[2]);
-    MPI_Allgather_init(x.data(), n, MPI_DOUBLE, all.data(), n, MPI_DOUBLE, c.comm, none, &r[3]);
-    MPI_Gather_init(x.data(), n, MPI_DOUBLE, gathered.data(), n, MPI_DOUBLE, root, c.comm, none, &r[4]);
-    MPI_Scatter_init(given.data(), n, MPI_DOUBLE, scattered.data(), n, MPI_DOUBLE, root, c.comm, none, &r[5]);
-    MPI_Alltoall_init(given.data(), n, MPI_DOUBLE, turned.data(), n, MPI_DOUBLE, c.comm, none, &r[6]);
-    MPI_Reduce_scatter_block_init(blocks.data(), block.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[7]);
+    MPI_Allreduce_init(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[0]);
+    MPI_Reduce_init(x.data(), reduced, kN, MPI_DOUBLE, MPI_SUM, root, c.comm, none, &r[1]);
+    MPI_Bcast_init(cast.data(), kN, MPI_DOUBLE, root, c.comm, none, &r[2]);
+    MPI_Allgather_init(x.data(), kN, MPI_DOUBLE, all.data(), kN, MPI_DOUBLE, c.comm, none, &r[3]);
+    MPI_Gather_init(x.data(), kN, MPI_DOUBLE, gathered.data(), kN, MPI_DOUBLE, root, c.comm, none, &r[4]);
+    MPI_Scatter_init(given.data(), kN, MPI_DOUBLE, scattered.data(), kN, MPI_DOUBLE, root, c.comm, none, &r[5]);
+    MPI_Alltoall_init(given.data(), kN, MPI_DOUBLE, turned.data(), kN, MPI_DOUBLE, c.comm, none, &r[6]);
+    MPI_Reduce_scatter_block_init(blocks.data(), block.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, none, &r[7]);
     MPI_Reduce_scatter_init(blocks.data(), equal.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm, none, &r[8]);
     return r;
   }
@@ -179,18 +179,18 @@ struct Every {
     EXPECT_EQ(sum, expected) << c.name;
     EXPECT_EQ(block, expected) << c.name;
     EXPECT_EQ(equal, expected) << c.name;
-    EXPECT_EQ(cast, values<double>(root, n)) << c.name;
+    EXPECT_EQ(cast, values<double>(root, kN)) << c.name;
     if (is_root) {
       EXPECT_EQ(at_root, expected) << c.name;
       EXPECT_EQ(gathered, all) << c.name;
     }
     for (int q = 0; q < c.size; ++q)
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t at = size(q) * n + i;
+      for (std::size_t i = 0; i < kN; ++i) {
+        const std::size_t at = size(q) * kN + i;
         ASSERT_EQ(all[at], value<double>(q, i)) << c.name;
         ASSERT_EQ(turned[at], static_cast<double>(q * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
       }
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < kN; ++i)
       ASSERT_EQ(scattered[i], static_cast<double>(root * 1000 + c.rank * 10) + static_cast<double>(i % 7)) << c.name;
   }
 
@@ -223,26 +223,26 @@ TEST(Started, EveryCollectiveInEveryWay) {
 TEST(Started, BesideMessagesInOneArray) {
   for (const Comm& c : communicators())
     for (const Completes& complete : ways()) {
-      const auto x = values<double>(c.rank, n);
-      std::vector<double> sum(n), got(size(16 * n));
-      const std::vector<double> sent(size(16 * n), c.rank);
+      const auto x = values<double>(c.rank, kN);
+      std::vector<double> sum(kN), got(size(16 * kN));
+      const std::vector<double> sent(size(16 * kN), c.rank);
       std::vector<MPI_Request> r(3);
-      MPI_Isend(sent.data(), 16 * n, MPI_DOUBLE, (c.rank + 1) % c.size, 5, c.comm, &r[0]);
-      MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[1]);
-      MPI_Irecv(got.data(), 16 * n, MPI_DOUBLE, (c.rank + c.size - 1) % c.size, 5, c.comm, &r[2]);
+      MPI_Isend(sent.data(), 16 * kN, MPI_DOUBLE, (c.rank + 1) % c.size, 5, c.comm, &r[0]);
+      MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r[1]);
+      MPI_Irecv(got.data(), 16 * kN, MPI_DOUBLE, (c.rank + c.size - 1) % c.size, 5, c.comm, &r[2]);
       complete(r);
       EXPECT_EQ(sum, sum_of(c.size));
-      EXPECT_EQ(got, std::vector<double>(size(16 * n), (c.rank + c.size - 1) % c.size));
+      EXPECT_EQ(got, std::vector<double>(size(16 * kN), (c.rank + c.size - 1) % c.size));
     }
 }
 
 TEST(Started, ABlockingReceiveMeanwhileHoldsNobodyUp) {
   const Comm& c = communicators().front();
   for (int round = 0; round < 5; ++round) {
-    const auto x = values<double>(c.rank, n);
-    std::vector<double> sum(n), now(n);
+    const auto x = values<double>(c.rank, kN);
+    std::vector<double> sum(kN), now(kN);
     MPI_Request r = MPI_REQUEST_NULL;
-    MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+    MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
     int token = 0;
     if (c.rank == 0) {  // which comes only once another rank has seen the sum
       if (c.size > 1) MPI_Recv(&token, 1, MPI_INT, c.size - 1, 9, c.comm, MPI_STATUS_IGNORE);
@@ -251,7 +251,7 @@ TEST(Started, ABlockingReceiveMeanwhileHoldsNobodyUp) {
       MPI_Wait(&r, MPI_STATUS_IGNORE);
       if (c.rank == c.size - 1) MPI_Send(&token, 1, MPI_INT, 0, 9, c.comm);
     }
-    MPI_Allreduce(x.data(), now.data(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+    MPI_Allreduce(x.data(), now.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm);
     EXPECT_EQ(sum, now);
   }
 }
@@ -259,11 +259,11 @@ TEST(Started, ABlockingReceiveMeanwhileHoldsNobodyUp) {
 TEST(Started, ManyInFlightInAnyOrderOfWaits) {
   const Comm& c = communicators()[1];
   constexpr int many = 20;
-  std::vector<std::vector<double>> in, out(many, std::vector<double>(n));
+  std::vector<std::vector<double>> in, out(many, std::vector<double>(kN));
   std::vector<MPI_Request> r(many);
   for (int k = 0; k < many; ++k) {
-    in.push_back(values<double>(c.rank + k, n));
-    MPI_Iallreduce(in.back().data(), out[size(k)].data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r[size(k)]);
+    in.push_back(values<double>(c.rank + k, kN));
+    MPI_Iallreduce(in.back().data(), out[size(k)].data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r[size(k)]);
     if (k % 5 == 4) MPI_Barrier(c.comm);
   }
   for (int k = many; k-- > 0;) {
@@ -278,16 +278,16 @@ TEST(Started, ManyInFlightInAnyOrderOfWaits) {
 TEST(Started, TypesWithGapsAndFreedAtOnce) {
   for (const Comm& c : communicators()) {
     MPI_Datatype every_other = MPI_DATATYPE_NULL;
-    MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &every_other);
+    MPI_Type_vector(kN, 1, 2, MPI_DOUBLE, &every_other);
     MPI_Type_commit(&every_other);
-    std::vector<double> x(size(2 * n), -1);
+    std::vector<double> x(size(2 * kN), -1);
     if (c.rank == 0)
-      for (int i = 0; i < n; ++i) x[size(2 * i)] = i;
+      for (int i = 0; i < kN; ++i) x[size(2 * i)] = i;
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Ibcast(x.data(), 1, every_other, 0, c.comm, &r);
     MPI_Type_free(&every_other);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < kN; ++i) {
       ASSERT_EQ(x[size(2 * i)], i);
       ASSERT_EQ(x[size(2 * i + 1)], -1);
     }
@@ -299,14 +299,14 @@ TEST(Started, ACommunicatorIsFreedMeanwhile) {
   const Comm& world = communicators().front();
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(world.comm, &copy);
-  const auto x = values<double>(world.rank, n);
-  std::vector<double> sum(n), message(size(64 * n), world.rank);
+  const auto x = values<double>(world.rank, kN);
+  std::vector<double> sum(kN), message(size(64 * kN), world.rank);
   MPI_Request r = MPI_REQUEST_NULL, received = MPI_REQUEST_NULL;
   const int last = world.size - 1;
   // The last rank starts only once the first, which is in MPI_Comm_free by then, has taken its message.
-  if (world.rank == 0 && last > 0) MPI_Irecv(message.data(), 64 * n, MPI_DOUBLE, last, 4, world.comm, &received);
-  if (world.rank == last && last > 0) MPI_Ssend(message.data(), 64 * n, MPI_DOUBLE, 0, 4, world.comm);
-  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, copy, &r);
+  if (world.rank == 0 && last > 0) MPI_Irecv(message.data(), 64 * kN, MPI_DOUBLE, last, 4, world.comm, &received);
+  if (world.rank == last && last > 0) MPI_Ssend(message.data(), 64 * kN, MPI_DOUBLE, 0, 4, world.comm);
+  MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, copy, &r);
   MPI_Comm_free(&copy);
   MPI_Wait(&r, MPI_STATUS_IGNORE);
   MPI_Wait(&received, MPI_STATUS_IGNORE);
@@ -317,15 +317,15 @@ TEST(Started, ACommunicatorIsFreedMeanwhile) {
 TEST(Started, CancelIsRefusedAndFreeWaits) {
   const Comm& c = communicators().front();
   if (c.size == 1) return;  // the MPI's
-  const auto x = values<double>(c.rank, n);
-  std::vector<double> sum(n), freed(n);
+  const auto x = values<double>(c.rank, kN);
+  std::vector<double> sum(kN), freed(kN);
   for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_RETURN);
   MPI_Request r = MPI_REQUEST_NULL;
-  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
   EXPECT_NE(MPI_Cancel(&r), MPI_SUCCESS);
   EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(sum, sum_of(c.size));
-  MPI_Iallreduce(x.data(), freed.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  MPI_Iallreduce(x.data(), freed.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
   EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
   EXPECT_EQ(freed, sum_of(c.size));
   for (const MPI_Comm one : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(one, MPI_ERRORS_ARE_FATAL);
@@ -333,10 +333,10 @@ TEST(Started, CancelIsRefusedAndFreeWaits) {
 
 TEST(Started, StatusesAreEmpty) {
   const Comm& c = communicators().front();
-  const auto x = values<double>(c.rank, n);
-  std::vector<double> sum(n);
+  const auto x = values<double>(c.rank, kN);
+  std::vector<double> sum(kN);
   MPI_Request r = MPI_REQUEST_NULL;
-  MPI_Iallreduce(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, &r);
+  MPI_Iallreduce(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, &r);
   MPI_Status status;
   MPI_Wait(&r, &status);
   int count = -1, cancelled = -1;
@@ -353,21 +353,21 @@ TEST(Persistent, TypesAreFreedBeforeTheStart) {
     if (c.size == 1) continue;  // the MPI's
     const auto vector = [](int stride) {
       MPI_Datatype type = MPI_DATATYPE_NULL;
-      MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
+      MPI_Type_vector(kN, 1, stride, MPI_DOUBLE, &type);
       MPI_Type_commit(&type);
       return type;
     };
-    std::vector<double> x(size(3 * n), -1);
+    std::vector<double> x(size(3 * kN), -1);
     MPI_Datatype every_other = vector(2);
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Bcast_init(x.data(), 1, every_other, 0, c.comm, MPI_INFO_NULL, &r);
     MPI_Type_free(&every_other);
     MPI_Datatype every_third = vector(3);  // which may have the handle of the other
     for (int round = 1; round < 3; ++round) {
-      for (int i = 0; i < n && c.rank == 0; ++i) x[size(2 * i)] = round * i;
+      for (int i = 0; i < kN && c.rank == 0; ++i) x[size(2 * i)] = round * i;
       MPI_Start(&r);
       MPI_Wait(&r, MPI_STATUS_IGNORE);
-      for (int i = 0; i < n; ++i) {
+      for (int i = 0; i < kN; ++i) {
         ASSERT_EQ(x[size(2 * i)], round * i) << c.name;
         ASSERT_EQ(x[size(2 * i + 1)], -1) << c.name;
       }
@@ -395,11 +395,11 @@ TEST(Persistent, EveryCollective) {
 // MPICH's MPI_Testall fails there, MPI_Waitall must not.
 TEST(Persistent, WaitallBesideOneOfTheMPIs) {
   const Comm& c = communicators().front();
-  const auto x = values<double>(c.rank, n);
-  std::vector<double> sum(n);
+  const auto x = values<double>(c.rank, kN);
+  std::vector<double> sum(kN);
   std::vector<MPI_Request> r(2);
   MPI_Barrier_init(c.comm, MPI_INFO_NULL, &r[0]);
-  MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[1]);
+  MPI_Allreduce_init(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[1]);
   for (int round = 0; round < 3; ++round) {
     std::fill(sum.begin(), sum.end(), 0.0);
     MPI_Startall(2, r.data());
@@ -414,18 +414,18 @@ TEST(Persistent, StartedAgainAndAgainInEveryWay) {
 #ifndef OPEN_MPI  // one rank's are the MPI's, and MPICH 5 fails in MPI_Testall of its own
     if (c.size == 1) continue;
 #endif
-    std::vector<double> x(n), sum(n), cast(n);
+    std::vector<double> x(kN), sum(kN), cast(kN);
     int mine = c.rank, theirs = -1;
     std::vector<MPI_Request> r(4);
-    MPI_Allreduce_init(x.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[0]);
+    MPI_Allreduce_init(x.data(), sum.data(), kN, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL, &r[0]);
     MPI_Send_init(&mine, 1, MPI_INT, (c.rank + 1) % c.size, 3, c.comm, &r[1]);
-    MPI_Bcast_init(cast.data(), n, MPI_DOUBLE, 0, c.comm, MPI_INFO_NULL, &r[2]);
+    MPI_Bcast_init(cast.data(), kN, MPI_DOUBLE, 0, c.comm, MPI_INFO_NULL, &r[2]);
     MPI_Recv_init(&theirs, 1, MPI_INT, (c.rank + c.size - 1) % c.size, 3, c.comm, &r[3]);
     const std::vector<MPI_Request> handles = r;
     int round = 0;
     for (const Completes& complete : ways()) {
       ++round;
-      for (int i = 0; i < n; ++i) x[size(i)] = value<double>(c.rank + round, size(i));
+      for (int i = 0; i < kN; ++i) x[size(i)] = value<double>(c.rank + round, size(i));
       std::fill(cast.begin(), cast.end(), c.rank == 0 ? round : -1);
       theirs = -1;
       MPI_Startall(2, r.data());
@@ -436,7 +436,7 @@ TEST(Persistent, StartedAgainAndAgainInEveryWay) {
       double expected = 0;
       for (int q = 0; q < c.size; ++q) expected += value<double>(q + round, 2);
       EXPECT_EQ(sum[2], expected) << c.name << ", " << round;
-      EXPECT_EQ(cast, std::vector<double>(size(n), round)) << c.name;
+      EXPECT_EQ(cast, std::vector<double>(size(kN), round)) << c.name;
       EXPECT_EQ(theirs, (c.rank + c.size - 1) % c.size);
       int flag = 0;
       MPI_Testall(4, r.data(), &flag, MPI_STATUSES_IGNORE);  // none is active

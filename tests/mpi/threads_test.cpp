@@ -15,15 +15,15 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr int n = 50'000;
+constexpr int kN = 50'000;
 
 struct Vectors {
-  std::vector<float> send = std::vector<float>(n, 1), recv = std::vector<float>(n);
+  std::vector<float> send = std::vector<float>(kN, 1), recv = std::vector<float>(kN);
 
-  void blocking(MPI_Comm comm) { MPI_Allreduce(send.data(), recv.data(), n, MPI_FLOAT, MPI_SUM, comm); }
+  void blocking(MPI_Comm comm) { MPI_Allreduce(send.data(), recv.data(), kN, MPI_FLOAT, MPI_SUM, comm); }
   MPI_Request started(MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallreduce(send.data(), recv.data(), n, MPI_FLOAT, MPI_SUM, comm, &request);
+    MPI_Iallreduce(send.data(), recv.data(), kN, MPI_FLOAT, MPI_SUM, comm, &request);
     return request;
   }
   bool sums(int ranks) const {
@@ -75,10 +75,10 @@ TEST(Progress, ASynchronousSendEndsBesideABlockingCollective) {
   MPI_Comm comm = duplicate(w.comm);
   for (int round = 0; round < 20; ++round) {
     Vectors first, second;
-    std::vector<float> message(n);
+    std::vector<float> message(kN);
     MPI_Request receive = MPI_REQUEST_NULL;
-    if (w.rank == 0) MPI_Irecv(message.data(), n, MPI_FLOAT, 1, 7, w.comm, &receive);
-    if (w.rank == 1) MPI_Ssend(message.data(), n, MPI_FLOAT, 0, 7, w.comm);
+    if (w.rank == 0) MPI_Irecv(message.data(), kN, MPI_FLOAT, 1, 7, w.comm, &receive);
+    if (w.rank == 1) MPI_Ssend(message.data(), kN, MPI_FLOAT, 0, 7, w.comm);
     MPI_Request request = first.started(comm);
     second.blocking(comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -138,16 +138,16 @@ TEST(Threads, ACommunicatorThatIsFreedLivesUntilItsRequestsAreComplete) {
   const Comm& w = world();
   if (w.size == 1 || !any_thread()) return;
   MPI_Datatype spread = MPI_DATATYPE_NULL;
-  MPI_Type_vector(n, 1, 2, MPI_FLOAT, &spread);
+  MPI_Type_vector(kN, 1, 2, MPI_FLOAT, &spread);
   MPI_Type_commit(&spread);
   MPI_Comm x = duplicate(w.comm);
-  const std::vector<float> send(n, static_cast<float>(w.rank));
-  std::vector<float> recv(2 * size(n) * size(w.size), -1);
+  const std::vector<float> send(kN, static_cast<float>(w.rank));
+  std::vector<float> recv(2 * size(kN) * size(w.size), -1);
   MPI_Request request = MPI_REQUEST_NULL;
   std::atomic<bool> complete{false};
   armed = true;
   inside = freed = freed_inside = false;
-  MPI_Iallgather(send.data(), n, MPI_FLOAT, recv.data(), 1, spread, x, &request);
+  MPI_Iallgather(send.data(), kN, MPI_FLOAT, recv.data(), 1, spread, x, &request);
   std::thread other([&] {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     complete = true;

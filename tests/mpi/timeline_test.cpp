@@ -29,7 +29,7 @@ TEST(Timeline, StretchesDoubleAsTheProgramGoesOn) {
   t.add(0.0305, 0, 1);
   t.add(0.0315, 0, 1);
   t.add(0.1, 0, 1);
-  EXPECT_DOUBLE_EQ(t.stretch(), 2 * Timeline::shortest);
+  EXPECT_DOUBLE_EQ(t.stretch(), 2 * Timeline::kShortest);
   EXPECT_EQ(t.calls()[15], 2u);
   EXPECT_EQ(t.calls()[50], 1u);
 }
@@ -64,12 +64,12 @@ TEST(Timeline, ACallThatBeganBeforeTheProgramHasTheTimeSince) {
 }
 
 TEST(Timeline, WhatComesFromAnotherProcessIsTakenAsFarAsItHasAPlace) {
-  Timeline t = Timeline::empty(4 * Timeline::shortest);
+  Timeline t = Timeline::empty(4 * Timeline::kShortest);
   t.put(63, 2, 0.5);
   t.put(64, 9, 9);
-  EXPECT_DOUBLE_EQ(t.stretch(), 4 * Timeline::shortest);
+  EXPECT_DOUBLE_EQ(t.stretch(), 4 * Timeline::kShortest);
   EXPECT_EQ(total(t.calls()), 2);
-  t.lengthen(8 * Timeline::shortest);
+  t.lengthen(8 * Timeline::kShortest);
   EXPECT_EQ(t.calls()[31], 2u);
 }
 

@@ -27,7 +27,7 @@ inline void all_hold(const std::vector<int>& ends) {
     EXPECT_TRUE(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0) << "rank " << r << " ended with " << ends[r];
 }
 
-inline constexpr auto nothing = [](const std::vector<pid_t>&) {};
+inline constexpr auto kNothing = [](const std::vector<pid_t>&) {};
 
 // body(exchange, expect) in a child for each rank; all must hold.
 template <class Body>
@@ -40,7 +40,7 @@ void all_hold_on(int ranks, const Body& body) {
         body(exchange, expect);
         return expect.failures;
       },
-      nothing));
+      kNothing));
 }
 
 struct Setting {

@@ -89,15 +89,15 @@ void expect_as_defined(CombineLoop loop, bool any_nan) {
   }
 }
 
-constexpr Op all_ops[] = {Op::sum,  Op::prod, Op::min, Op::max,  Op::land,   Op::lor,
+constexpr Op kAllOps[] = {Op::sum,  Op::prod, Op::min, Op::max,  Op::land,   Op::lor,
                           Op::lxor, Op::band, Op::bor, Op::bxor, Op::minloc, Op::maxloc};
-constexpr Type all_types[] = {Type::i8,  Type::i16,  Type::i32,     Type::i64,     Type::u8,      Type::u16,
+constexpr Type kAllTypes[] = {Type::i8,  Type::i16,  Type::i32,     Type::i64,     Type::u8,      Type::u16,
                               Type::u32, Type::u64,  Type::f16,     Type::bf16,    Type::f32,     Type::f64,
                               Type::c64, Type::c128, Type::f32_i32, Type::f64_i32, Type::i32_i32, Type::i64_i32};
 
 TEST_P(Loops, CombineAsTheOperationsAreDefined) {
-  for (const Op op : all_ops) {
-    for (const Type type : all_types) {
+  for (const Op op : kAllOps) {
+    for (const Type type : kAllTypes) {
       const CombineLoop loop = combine_loop(op, type);
       SCOPED_TRACE(std::string(name(op)) + " of " + name(type));
       const bool any_nan = op == Op::sum || op == Op::prod;

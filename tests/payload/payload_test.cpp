@@ -6,7 +6,7 @@ namespace stretto::payload {
 namespace {
 
 TEST(Payload, NamesComeBack) {
-  for (const Traits& t : all_traits) {
+  for (const Traits& t : kAllTraits) {
     const Kind k = t.kind;
     Kind found{};
     EXPECT_TRUE(find(name(k), &found));

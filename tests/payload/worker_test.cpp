@@ -13,12 +13,12 @@
 namespace stretto::payload {
 namespace {
 
-constexpr std::size_t n = 3000;
-constexpr double eps = 1e-3;
+constexpr std::size_t kN = 3000;
+constexpr double kEps = 1e-3;
 
 std::vector<float> wave(float phase) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(static_cast<float>(i) * 0.01F + phase);
+  std::vector<float> v(kN);
+  for (std::size_t i = 0; i < kN; ++i) v[i] = std::sin(static_cast<float>(i) * 0.01F + phase);
   return v;
 }
 
@@ -27,14 +27,14 @@ struct Bench {
     Spec spec;
     spec.kind = kind;
     spec.op = op;
-    spec.eps = eps;
+    spec.eps = kEps;
     host.begin(spec, &pool, nullptr);
     worker.begin(spec, reduces, &host);
   }
   Cell empty() {
     Cell c;
-    c.eps = eps;
-    c.count = n;
+    c.eps = kEps;
+    c.count = kN;
     c.lane = &host.lane();
     return c;
   }
@@ -46,7 +46,7 @@ struct Bench {
     return c;
   }
   Stream sent(const std::vector<float>& x) {
-    std::vector<float> none(n);
+    std::vector<float> none(kN);
     Cell c = cell(x, none);
     EXPECT_EQ(worker.pack(c), Status::ok);
     return c.value.stream;
@@ -64,7 +64,7 @@ TEST(Worker, FusedSkipsLocalCompressionAndMatchesHomomorphic) {
   std::vector<std::byte> sums[2];
   for (const Kind kind : {Kind::homomorphic, Kind::fused}) {
     Bench b(kind);
-    std::vector<float> out(n, -5);
+    std::vector<float> out(kN, -5);
     Cell c = b.cell(x, out);
     const Stream arrived = b.sent(y);
     const double before = b.worker.seconds().compress;
@@ -74,7 +74,7 @@ TEST(Worker, FusedSkipsLocalCompressionAndMatchesHomomorphic) {
     EXPECT_EQ(out[0], -5);  // nothing is unfolded on the way
     sums[kind == Kind::fused] = bytes_of(c.value.stream);
     ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(out[i], x[i] + y[i], 2 * eps + 1e-6);
+    for (std::size_t i = 0; i < kN; ++i) EXPECT_NEAR(out[i], x[i] + y[i], 2 * kEps + 1e-6);
   }
   EXPECT_EQ(sums[0], sums[1]);
 }
@@ -83,7 +83,7 @@ TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
   const auto x = wave(2);
   for (const Kind kind : {Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind, Op::sum, false);
-    std::vector<float> out(n);
+    std::vector<float> out(kN);
     Cell c = b.empty();
     c.home = reinterpret_cast<std::byte*>(out.data());
     const Stream arrived = b.sent(x);
@@ -94,7 +94,7 @@ TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
     EXPECT_EQ(c.value.stream.bytes().data() == at, kind != Kind::cprp2p);
     EXPECT_EQ(b.worker.seconds().compress > before, kind == Kind::cprp2p);
     ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(out[i], x[i], eps);
+    for (std::size_t i = 0; i < kN; ++i) EXPECT_NEAR(out[i], x[i], kEps);
   }
 }
 
@@ -102,7 +102,7 @@ TEST(Worker, CompressesAValueOnceHoweverOftenItIsSent) {
   const auto x = wave(0);
   for (const Kind kind : {Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind);
-    std::vector<float> out(n);
+    std::vector<float> out(kN);
     Cell c = b.cell(x, out);
     ASSERT_EQ(b.worker.pack(c), Status::ok);
     const double once = b.worker.seconds().compress;
@@ -114,7 +114,7 @@ TEST(Worker, CompressesAValueOnceHoweverOftenItIsSent) {
 TEST(Worker, SharesValuesThatNobodyWritesAndCopiesOthers) {
   const auto x = wave(0);
   Bench b(Kind::raw);
-  std::vector<float> out(n), more(n);
+  std::vector<float> out(kN), more(kN);
   Cell in = b.cell(x, out), dst = b.empty(), third = b.empty();
   dst.home = reinterpret_cast<std::byte*>(out.data());
   third.home = reinterpret_cast<std::byte*>(more.data());
@@ -151,7 +151,7 @@ TEST(Worker, ASumThatOutgrowsBothSummandsFindsRoom) {
     ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok) << message();
     EXPECT_GT(c.value.stream.size, both);
     ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
-    for (std::size_t i = 0; i < many; ++i) ASSERT_NEAR(out[i], spikes[i] + parabolas[i], 2 * eps + 1e-4);
+    for (std::size_t i = 0; i < many; ++i) ASSERT_NEAR(out[i], spikes[i] + parabolas[i], 2 * kEps + 1e-4);
   }
 }
 
@@ -159,9 +159,9 @@ TEST(Worker, AnAbsentContributionIsTheNeutralElement) {
   const auto x = wave(0);
   for (const Kind kind : {Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind);
-    std::vector<float> out(n), want(n);
+    std::vector<float> out(kN), want(kN);
     const Stream arrived = b.sent(x);
-    ASSERT_EQ(codec::decompress(arrived.bytes(), want.data(), n), Status::ok);
+    ASSERT_EQ(codec::decompress(arrived.bytes(), want.data(), kN), Status::ok);
     Cell c = b.empty();
     c.home = reinterpret_cast<std::byte*>(out.data());
     ASSERT_EQ(b.worker.load(c, nullptr, 0, false), Status::ok);
@@ -182,15 +182,15 @@ std::vector<float> halved(std::vector<float> x) {
 TEST(Worker, Bfloat16RoundsEachMessageAndTheResultAndAddsInFloat32) {
   const auto x = wave(0), y = wave(1);
   Bench b(Kind::bfloat16);
-  std::vector<float> out(n, -5), other(n);
+  std::vector<float> out(kN, -5), other(kN);
   Cell c = b.cell(x, out);
   const Stream arrived = b.sent(y);
-  EXPECT_EQ(arrived.size, 2 * n);
-  EXPECT_EQ(b.worker.message_bound(n), 2 * n);
+  EXPECT_EQ(arrived.size, 2 * kN);
+  EXPECT_EQ(b.worker.message_bound(kN), 2 * kN);
   ASSERT_EQ(b.worker.meet(c, arrived, false), Status::ok);
   std::vector<float> sum = halved(y);
-  for (std::size_t i = 0; i < n; ++i) sum[i] += x[i];
-  EXPECT_EQ(std::memcmp(c.value.raw, sum.data(), n * sizeof(float)), 0);  // nothing is rounded yet
+  for (std::size_t i = 0; i < kN; ++i) sum[i] += x[i];
+  EXPECT_EQ(std::memcmp(c.value.raw, sum.data(), kN * sizeof(float)), 0);  // nothing is rounded yet
   ASSERT_EQ(b.worker.pack(c), Status::ok);
   Cell last = b.empty();
   last.home = reinterpret_cast<std::byte*>(other.data());
@@ -204,7 +204,7 @@ TEST(Worker, Bfloat16RoundsEachMessageAndTheResultAndAddsInFloat32) {
 TEST(Worker, Bfloat16MeansDivideTheRoundedSumInFloat32) {
   const auto x = wave(3);
   Bench b(Kind::bfloat16, Op::mean);
-  std::vector<float> out(n);
+  std::vector<float> out(kN);
   Cell c = b.cell(x, out);
   ASSERT_EQ(b.worker.finish(c, true, 3), Status::ok);
   auto want = halved(x);
@@ -215,12 +215,12 @@ TEST(Worker, Bfloat16MeansDivideTheRoundedSumInFloat32) {
 // A block without a header has no mark of absence.
 TEST(Worker, Bfloat16OfNoContributionsIsZero) {
   Bench b(Kind::bfloat16);
-  std::vector<float> out(n, -5);
+  std::vector<float> out(kN, -5);
   Cell c = b.empty();
   c.home = reinterpret_cast<std::byte*>(out.data());
   ASSERT_EQ(b.worker.load(c, nullptr, 0, false), Status::ok);
   ASSERT_EQ(b.worker.finish(c, true, 1), Status::ok);
-  EXPECT_EQ(out, std::vector<float>(n, 0));
+  EXPECT_EQ(out, std::vector<float>(kN, 0));
 }
 
 TEST(Worker, ABlockThatNothingWasPutIntoIsAnError) {

@@ -13,19 +13,19 @@
 namespace stretto::schedule {
 namespace {
 
-constexpr int most_ranks = 130;
-constexpr int most_ranks_with_every_root = sanitized ? 9 : 33;
+constexpr int kMostRanks = 130;
+constexpr int kMostRanksWithEveryRoot = kSanitized ? 9 : 33;
 
 // Without groups an algorithm of two floors is the flat one that it has between groups; groups_test.cpp gives it
 // groups.
-int most_ranks_of(const Algorithm& a) { return a.uses_groups ? most_ranks_with_every_root : most_ranks; }
+int most_ranks_of(const Algorithm& a) { return a.uses_groups ? kMostRanksWithEveryRoot : kMostRanks; }
 
-constexpr int stride = stride_if_sanitized(23);
+constexpr int kStride = stride_if_sanitized(23);
 
 std::set<int> roots(const Algorithm& a, int ranks) {
   if (!rooted(a.collective)) return {0};
   std::set<int> some;
-  if (ranks <= most_ranks_with_every_root) {
+  if (ranks <= kMostRanksWithEveryRoot) {
     for (int r = 0; r < ranks; ++r) some.insert(r);
     return some;
   }
@@ -52,7 +52,7 @@ class AlgorithmTest : public testing::TestWithParam<Algorithm> {
 
 TEST_P(AlgorithmTest, EveryBlockHasEveryContributionOnceWithoutDeadlock) {
   const Algorithm& a = GetParam();
-  for (int ranks = 1; ranks <= most_ranks_of(a); ranks += ranks < most_ranks_with_every_root ? 1 : stride) {
+  for (int ranks = 1; ranks <= most_ranks_of(a); ranks += ranks < kMostRanksWithEveryRoot ? 1 : kStride) {
     for_each_request(ranks, [&](const Request& request) {
       const std::vector<Schedule> all = build_all(a, request);
       ASSERT_EQ(check(all), Status::ok) << message() << "\n  root " << request.root << ", blocks " << request.blocks

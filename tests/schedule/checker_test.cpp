@@ -31,7 +31,7 @@ void for_each_right(F&& f) {
   constexpr std::int32_t host[] = {0, 1, 0, 2, 3, 3, 4, 5, 4, 6, 7, 7, 8};
   for (const Algorithm& a : algorithms()) {
     for (const int ranks : {2, 3, 4, 5, 7, 8, 13}) {
-      if (sanitized && ranks > 4) break;
+      if (kSanitized && ranks > 4) break;
       const Groups groups = groups_of(std::span(host).first(static_cast<std::size_t>(ranks)));
       const All all = build_all(a, {.ranks = ranks, .root = ranks / 3, .blocks = 2, .radix = 3, .groups = &groups});
       ASSERT_EQ(check(all), Status::ok) << message();

@@ -19,15 +19,15 @@ namespace {
 
 using All = std::vector<Schedule>;
 
-constexpr std::int32_t host[] = {0, 1, 0, 2, 2, 2, 0, 3, 1};
-constexpr int most_ranks = std::size(host), most_split = 4;
+constexpr std::int32_t kHost[] = {0, 1, 0, 2, 2, 2, 0, 3, 1};
+constexpr int kMostRanks = std::size(kHost), kMostSplit = 4;
 
 // Every algorithm on 1 to 9 ranks, every root, in groups: f(algorithm, request).
 template <class F>
 void for_each_request(F&& f) {
   for (const Algorithm& a : algorithms()) {
-    for (int ranks = 1; ranks <= most_ranks; ++ranks) {
-      const Groups groups = groups_of(std::span(host).first(static_cast<std::size_t>(ranks)));
+    for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+      const Groups groups = groups_of(std::span(kHost).first(static_cast<std::size_t>(ranks)));
       for (int root = 0; root < (rooted(a.collective) ? ranks : 1); ++root) {
         for (const int radix : {2, 3, 4}) {
           if (radix > 2 && !a.uses_radix) continue;
@@ -39,8 +39,8 @@ void for_each_request(F&& f) {
 }
 
 // Messages of each lane, of all ranks together.
-std::array<int, lane_count> messages(const All& all) {
-  std::array<int, lane_count> n{};
+std::array<int, kLaneCount> messages(const All& all) {
+  std::array<int, kLaneCount> n{};
   for (const Schedule& s : all)
     for (const Step& step : s.steps) n[static_cast<std::size_t>(step.lane)] += step.kind == Kind::send;
   return n;
@@ -54,7 +54,7 @@ TEST(Lanes, EverySplitOfEveryTreePassesTheCheckerAndMovesTheSame) {
   for_each_request([](const Algorithm& a, Request request) {
     const All whole = build_all(a, request);
     EXPECT_EQ(messages(whole)[0] + messages(whole)[2], 0) << a.name;
-    for (request.split = 1; request.split <= most_split; ++request.split) {
+    for (request.split = 1; request.split <= kMostSplit; ++request.split) {
       const All all = build_all(a, request);
       ASSERT_EQ(check(all), Status::ok) << message() << ", split " << request.split;
       for (std::size_t r = 0; r < all.size(); ++r)
@@ -66,8 +66,8 @@ TEST(Lanes, EverySplitOfEveryTreePassesTheCheckerAndMovesTheSame) {
 
 TEST(Lanes, OnlyAlgorithmsThatSaySoTakeASplit) {
   for (const Algorithm& a : algorithms()) {
-    const Groups groups = groups_of(std::span(host));
-    const auto n = messages(build_all(a, {.ranks = most_ranks, .split = 1, .groups = &groups}));
+    const Groups groups = groups_of(std::span(kHost));
+    const auto n = messages(build_all(a, {.ranks = kMostRanks, .split = 1, .groups = &groups}));
     EXPECT_EQ(n[0] + n[2] > 0, a.uses_split) << name(a.collective) << " " << a.name;
   }
 }
@@ -75,10 +75,10 @@ TEST(Lanes, OnlyAlgorithmsThatSaySoTakeASplit) {
 // Leaves come first in reductions and gathers, last in broadcasts and scatters, and both in an allreduce. A split of
 // all levels is the whole tree.
 TEST(Lanes, TheLevelsNextToTheLeavesAreTheApplications) {
-  for (int ranks = 1; ranks <= most_ranks; ++ranks) {
+  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
     for (const Collective c :
          {Collective::reduce, Collective::gather, Collective::bcast, Collective::scatter, Collective::allreduce}) {
-      for (int split = 0; split <= most_split; ++split) {
+      for (int split = 0; split <= kMostSplit; ++split) {
         int leaves = 0;  // messages of the levels next to them: facts of a binomial tree
         for (int i = 1; i <= split; ++i) leaves += (ranks + (1 << (i - 1)) - 1) >> i;
         const auto n = messages(build_all(*find(c, "binomial"), {.ranks = ranks, .root = 0, .split = split}));

@@ -25,10 +25,10 @@ Metrics of(Collective c, const char* name, int ranks, int root = 0, int blocks =
   return m;
 }
 
-constexpr int most = 40;
+constexpr int kMost = 40;
 
 TEST(Metrics, RingAllreduceTakesTwiceTheRanksLessOne) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     const Metrics m = of(Collective::allreduce, "ring", p);  // blocks of n/p
     EXPECT_EQ(m.rounds, 2 * (p - 1));
     EXPECT_EQ(m.depth, 2 * (p - 1));
@@ -40,7 +40,7 @@ TEST(Metrics, RingAllreduceTakesTwiceTheRanksLessOne) {
 }
 
 TEST(Metrics, RingAndPairwiseHalvesOfAnAllreduceTakeRanksLessOne) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     for (const char* name : {"ring", "pairwise"}) {
       const Metrics scatter = of(Collective::reduce_scatter, name, p);
       EXPECT_EQ(scatter.rounds, p - 1);
@@ -55,7 +55,7 @@ TEST(Metrics, RingAndPairwiseHalvesOfAnAllreduceTakeRanksLessOne) {
 }
 
 TEST(Metrics, RecursiveDoublingTakesALogarithmOfRoundsAndAFold) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     const Fold fold(p);
     const int extra = fold.folds() ? 1 : 0;
     const Metrics m = of(Collective::allreduce, "recursive_doubling", p);  // one block of n
@@ -73,7 +73,7 @@ TEST(Metrics, RecursiveDoublingTakesALogarithmOfRoundsAndAFold) {
 }
 
 TEST(Metrics, RabenseifnerSendsWhatARingSendsInALogarithmOfRounds) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     const Fold fold(p);
     const int q = fold.teams();  // blocks of n/q
     const int extra = fold.folds() ? 1 : 0;
@@ -93,7 +93,7 @@ TEST(Metrics, RabenseifnerSendsWhatARingSendsInALogarithmOfRounds) {
 }
 
 TEST(Metrics, RecursiveHalvingHandsABlockOrTwoOver) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     const Fold fold(p);
     const int extra = fold.folds() ? 1 : 0;
     const Metrics m = of(Collective::reduce_scatter, "recursive_halving", p);
@@ -106,7 +106,7 @@ TEST(Metrics, RecursiveHalvingHandsABlockOrTwoOver) {
 }
 
 TEST(Metrics, TreesAreAsDeepAsTheLogarithmWhateverTheRoot) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     for (int root = 0; root < p; ++root) {
       const int levels = log2_ceil(p);
       const Metrics reduce = of(Collective::reduce, "binomial", p, root);
@@ -140,7 +140,7 @@ TEST(Metrics, KnomialTreesAreFlatter) {
 }
 
 TEST(Metrics, AChainFillsOnceAndThenDeliversAPieceARound) {
-  for (int p = 2; p <= most; ++p) {
+  for (int p = 2; p <= kMost; ++p) {
     for (const int pieces : {1, 4, 9}) {
       const Metrics broadcast = of(Collective::bcast, "chain", p, p / 2, pieces);
       EXPECT_EQ(broadcast.rounds, p - 2 + pieces);
@@ -157,7 +157,7 @@ TEST(Metrics, AChainFillsOnceAndThenDeliversAPieceARound) {
 }
 
 TEST(Metrics, TwoTreesFillInALogarithmAndThenDeliverAPieceARound) {
-  for (int p = 2; p <= most; ++p) {
+  for (int p = 2; p <= kMost; ++p) {
     const int t = log2_floor(p) + 1;
     for (const int pieces : {1, 4, 8, 32}) {
       const Metrics allreduce = of(Collective::allreduce, "two_tree", p, 0, pieces);
@@ -186,7 +186,7 @@ TEST(Metrics, TwoTreesFillInALogarithmAndThenDeliverAPieceARound) {
 }
 
 TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     EXPECT_EQ(of(Collective::barrier, "dissemination", p).rounds, log2_ceil(p));
     EXPECT_EQ(of(Collective::barrier, "dissemination", p).depth, log2_ceil(p));
     const Metrics m = of(Collective::allgather, "dissemination", p);
@@ -197,7 +197,7 @@ TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
 }
 
 TEST(Metrics, BruckTakesALogarithmOfRoundsAndMovesABlockAtMostThatOften) {
-  for (int p = 2; p <= most; ++p) {
+  for (int p = 2; p <= kMost; ++p) {
     const int rounds = log2_ceil(p);
     const Metrics m = of(Collective::alltoall, "bruck", p);
     EXPECT_EQ(m.rounds, rounds);
@@ -211,7 +211,7 @@ TEST(Metrics, BruckTakesALogarithmOfRoundsAndMovesABlockAtMostThatOften) {
 }
 
 TEST(Metrics, ScatterAndAllgatherSendsTheVectorAboutTwice) {
-  for (int p = 1; p <= most; ++p) {
+  for (int p = 1; p <= kMost; ++p) {
     for (int root = 0; root < p; ++root) {
       EXPECT_LE(of(Collective::bcast, "scatter_allgather", p, root).blocks_sent_max, 2 * (p - 1));
     }
@@ -219,7 +219,7 @@ TEST(Metrics, ScatterAndAllgatherSendsTheVectorAboutTwice) {
 }
 
 TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
-  for (int p = 2; p <= most; ++p) {
+  for (int p = 2; p <= kMost; ++p) {
     for (const Collective c : {Collective::bcast, Collective::gather, Collective::scatter, Collective::alltoall}) {
       const Metrics m = of(c, "linear", p, p / 3);
       EXPECT_EQ(m.depth, 1);
@@ -234,7 +234,7 @@ TEST(Metrics, LinearAlgorithmsAreOneHopDeep) {
 }
 
 TEST(Metrics, ALineTakesAPieceToEveryRankAndThenToItsOwner) {
-  for (int p = 2; p <= most; ++p) {
+  for (int p = 2; p <= kMost; ++p) {
     for (const int pieces : {1, 3, 8}) {
       EXPECT_EQ(of(Collective::reduce, "line", p, p - 1, pieces).rounds, p - 2 + pieces);
       EXPECT_EQ(of(Collective::reduce, "line", p, 0, pieces).rounds, p - 1 + pieces);

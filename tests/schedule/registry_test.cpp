@@ -17,7 +17,7 @@ TEST(Registry, EveryAlgorithmIsFoundByCollectiveAndName) {
 }
 
 TEST(Registry, EveryCollectiveHasADefaultAndOneThatKeepsOrder) {
-  for (int i = 0; i < collectives; ++i) {
+  for (int i = 0; i < kCollectives; ++i) {
     const auto c = static_cast<Collective>(i);
     if (!is_family(c)) continue;
     EXPECT_EQ(default_algorithm(c).collective, c) << name(c);

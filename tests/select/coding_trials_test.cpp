@@ -17,9 +17,9 @@ using namespace stretto::select;
 
 namespace {
 
-constexpr std::size_t count = 4 << 20, bytes = 4 * count;
-constexpr std::uint32_t decided_after = CodingTrials::warm_up + CodingTrials::trials;
-constexpr std::uint32_t lost_after = CodingTrials::warm_up + 2;  // a fixed trial, and a dense one that is not faster
+constexpr std::size_t kCount = 4 << 20, kBytes = 4 * kCount;
+constexpr std::uint32_t kDecidedAfter = CodingTrials::kWarmUp + CodingTrials::kTrials;
+constexpr std::uint32_t kLostAfter = CodingTrials::kWarmUp + 2;  // a fixed trial, and a dense one that is not faster
 
 Call allreduce() {
   static float somewhere[2];
@@ -27,7 +27,7 @@ Call allreduce() {
   c.collective = Collective::allreduce;
   c.send = &somewhere[0];
   c.recv = &somewhere[1];
-  c.count = count;
+  c.count = kCount;
   c.type = STRETTO_F32;
   c.settings.options.bound_kind = STRETTO_BOUND_ABSOLUTE;
   c.settings.options.bound = 1e-3;
@@ -37,7 +37,7 @@ Call allreduce() {
 
 struct Seconds {
   double fixed, dense;
-  bool gains() const { return dense < CodingTrials::clear_gain * fixed; }
+  bool gains() const { return dense < CodingTrials::kClearGain * fixed; }
   double of(codec::Coding c) const { return c == codec::Coding::dense ? dense : fixed; }
 };
 
@@ -46,12 +46,12 @@ std::string codings(CodingTrials& all, Seconds seconds, std::uint32_t calls) {
   const Call call = allreduce();
   std::string taken;
   for (std::uint32_t i = 0; i < calls; ++i) {
-    all.learn(call, bytes, all.took(call, bytes));
+    all.learn(call, kBytes, all.took(call, kBytes));
     bool measured = false, warms_up = false;
-    const codec::Coding coding = all.next(call, bytes, &measured, &warms_up);
-    EXPECT_EQ(measured, i >= (seconds.gains() ? decided_after : lost_after)) << i;
+    const codec::Coding coding = all.next(call, kBytes, &measured, &warms_up);
+    EXPECT_EQ(measured, i >= (seconds.gains() ? kDecidedAfter : kLostAfter)) << i;
     taken += coding == codec::Coding::dense ? 'd' : 'f';
-    all.ran(call, bytes, i == 0 ? 10 : seconds.of(coding));
+    all.ran(call, kBytes, i == 0 ? 10 : seconds.of(coding));
   }
   return taken;
 }
@@ -85,15 +85,15 @@ TEST(CodingTrials, KeepTheFasterCoding) {
 
 TEST(CodingTrials, ComeAgain) {
   CodingTrials all;
-  const std::string taken = codings(all, {0.5, 1}, decided_after + CodingTrials::calls_until_again);
+  const std::string taken = codings(all, {0.5, 1}, kDecidedAfter + CodingTrials::kCallsUntilAgain);
   EXPECT_EQ(taken.find_last_of('d'), 2u);
   const Call call = allreduce();
   for (const codec::Coding wanted : {codec::Coding::fixed, codec::Coding::dense}) {
-    all.learn(call, bytes, all.took(call, bytes));
+    all.learn(call, kBytes, all.took(call, kBytes));
     bool measured = true, warms_up = false;
-    EXPECT_EQ(all.next(call, bytes, &measured, &warms_up), wanted);
+    EXPECT_EQ(all.next(call, kBytes, &measured, &warms_up), wanted);
     EXPECT_FALSE(measured);
-    all.ran(call, bytes, 1);
+    all.ran(call, kBytes, 1);
   }
 }
 
@@ -103,10 +103,10 @@ TEST(CodingTrials, OneDelayedFixedCallDoesNotDecide) {
   const Call call = allreduce();
   std::string taken;
   for (const double seconds : {10.0, 3.0, 1.0, 0.5, 1.0, 0.5, 0.5}) {
-    all.learn(call, bytes, all.took(call, bytes));
+    all.learn(call, kBytes, all.took(call, kBytes));
     bool measured = false, warms_up = false;
-    taken += all.next(call, bytes, &measured, &warms_up) == codec::Coding::dense ? 'd' : 'f';
-    all.ran(call, bytes, seconds);
+    taken += all.next(call, kBytes, &measured, &warms_up) == codec::Coding::dense ? 'd' : 'f';
+    all.ran(call, kBytes, seconds);
   }
   EXPECT_EQ(taken, "dfdfdff");
 }
@@ -114,13 +114,13 @@ TEST(CodingTrials, OneDelayedFixedCallDoesNotDecide) {
 TEST(CodingTrials, WithoutATimeOnSomeRankTheModelsChoiceStays) {
   CodingTrials all;
   const Call call = allreduce();
-  for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
+  for (std::uint32_t i = 0; i < 2 * kDecidedAfter; ++i) {
     bool measured = true, warms_up = false;
-    const codec::Coding coding = all.next(call, bytes, &measured, &warms_up);
+    const codec::Coding coding = all.next(call, kBytes, &measured, &warms_up);
     EXPECT_FALSE(measured);
-    EXPECT_TRUE(i < decided_after || coding == codec::Coding::dense) << i;
-    all.ran(call, bytes, 1);
-    all.learn(call, bytes, 0);
+    EXPECT_TRUE(i < kDecidedAfter || coding == codec::Coding::dense) << i;
+    all.ran(call, kBytes, 1);
+    all.learn(call, kBytes, 0);
   }
 }
 
@@ -130,18 +130,18 @@ TEST(CodingTrials, OfOtherBoundsAndLengthsAreTheirOwn) {
   Call other = allreduce();
   other.settings.options.bound = 1e-4;
   bool measured = true, warms_up = false;
-  EXPECT_EQ(all.next(other, bytes, &measured, &warms_up), codec::Coding::dense);
+  EXPECT_EQ(all.next(other, kBytes, &measured, &warms_up), codec::Coding::dense);
   EXPECT_FALSE(measured);
-  EXPECT_EQ(all.next(allreduce(), bytes / 2, &measured, &warms_up), codec::Coding::dense);
+  EXPECT_EQ(all.next(allreduce(), kBytes / 2, &measured, &warms_up), codec::Coding::dense);
   EXPECT_FALSE(measured);
-  EXPECT_EQ(all.took(other, bytes), 0u);
+  EXPECT_EQ(all.took(other, kBytes), 0u);
 }
 
 // Rank 1 is done early, in fixed calls later than in dense ones: both go by rank 0's times.
 TEST(CodingTrials, RanksOfUnequalTimesChooseAlike) {
   Selector first = on_slow_link(), second = on_slow_link();
   const Call call = allreduce();
-  for (std::uint32_t i = 0; i < 2 * decided_after; ++i) {
+  for (std::uint32_t i = 0; i < 2 * kDecidedAfter; ++i) {
     Signature of_first, of_second;
     of_first.took = first.took(call);
     of_second.took = second.took(call);
@@ -152,8 +152,8 @@ TEST(CodingTrials, RanksOfUnequalTimesChooseAlike) {
     EXPECT_TRUE(a.trial && b.trial);
     const bool dense = a.choice.coding == codec::Coding::dense;
     EXPECT_TRUE(i != 0 || dense);
-    EXPECT_FALSE(i >= lost_after && dense) << i;
-    EXPECT_EQ(a.choice.why.reason, i >= lost_after ? Reason::measured : Reason::alone) << i;
+    EXPECT_FALSE(i >= kLostAfter && dense) << i;
+    EXPECT_EQ(a.choice.why.reason, i >= kLostAfter ? Reason::measured : Reason::alone) << i;
     first.ran(call, 5 + i);
     second.ran(call, dense ? 0.5 : 1);
   }

@@ -32,7 +32,7 @@ Call allreduce(std::size_t count, double bound = 0, stretto_scope scope = STRETT
   return c;
 }
 
-constexpr std::size_t kib = 1024;
+constexpr std::size_t kKiB = 1024;
 
 std::string name_of(const Choice& c) {
   if (c.provider == Provider::mpi) return "native";
@@ -46,8 +46,8 @@ Choices on_hosts(int ranks, int per_host) {
 }  // namespace
 
 TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
-  for (int i = 0; i < schedule::collectives; ++i)
-    for (std::size_t bytes : {std::size_t{0}, 40 * kib, 5000 * kib})
+  for (int i = 0; i < schedule::kCollectives; ++i)
+    for (std::size_t bytes : {std::size_t{0}, 40 * kKiB, 5000 * kKiB})
       for (int ranks : {1, 2, 7}) {
         Choices choices = on_hosts(ranks, 3);
         Call c;
@@ -63,7 +63,7 @@ TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
 TEST(Choices, AnswersKeptForAnotherFormAreNotTaken) {
   const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 2));
   std::vector<std::pair<Call, Support>> all;
-  for (const std::size_t count : {std::size_t{16}, 2 * kib, 256 * kib}) {
+  for (const std::size_t count : {std::size_t{16}, 2 * kKiB, 256 * kKiB}) {
     const Call plain = allreduce(count);
     for (const Support s : {Support{}, Support{true}, Support{true, true}, Support{.native = true, .nodes = true}})
       all.emplace_back(plain, s);
@@ -87,7 +87,7 @@ TEST(Choices, AnswersKeptForAnotherFormAreNotTaken) {
       const std::size_t bytes = call.count * stretto_type_size(call.type);
       for (const bool may : {false, true}) {
         if (may && call.op == STRETTO_USER) continue;
-        for (const call::Shrinks& ratios : {usual_ratios, best_ratios}) {
+        for (const call::Shrinks& ratios : {kUsualRatios, kBestRatios}) {
           const Choice expected = on_hosts(4, 2).choose(call, bytes, {may}, ratios, support);
           const Choice found = kept.choose(call, bytes, {may}, ratios, support);
           EXPECT_EQ(name_of(found), name_of(expected)) << bytes;
@@ -142,8 +142,8 @@ TEST(Choices, EachHasItsReason) {
 TEST(Choices, LargeVectorsOverANetworkUseStreamsAndOthersNative) {
   Choices choices = on_hosts(4, 1);
   const Call c = allreduce(1, 1e-3);
-  EXPECT_NE(choices.choose(c, 8, {true}, best_ratios, {true}).provider, Provider::schedules);
-  const Choice large = choices.choose(c, 64 * kib * kib, {true}, {8, 8}, {true});
+  EXPECT_NE(choices.choose(c, 8, {true}, kBestRatios, {true}).provider, Provider::schedules);
+  const Choice large = choices.choose(c, 64 * kKiB * kKiB, {true}, {8, 8}, {true});
   EXPECT_EQ(large.provider, Provider::schedules);
   EXPECT_NE(large.payload, payload::Kind::raw);
 }
@@ -153,23 +153,23 @@ TEST(Choices, NoScheduleIsTakenForShortVectors) {
   model::Profile slow = model::built_in();
   slow.natives.push_back({schedule::Collective::allreduce, 4, 4, {{8, 1.0}, {1e6, 1.0}}, model::Provider::mpi});
   Choices choices(std::make_shared<SharedChooser>(std::move(slow), topology::Topology::regular(4, 1)));
-  EXPECT_NE(choices.choose(allreduce(256), kib, {false}, {1, 1}, {true}).provider, Provider::schedules);
-  EXPECT_EQ(choices.choose(allreduce(256), kib, {false}, {1, 1}, {false}).provider,
+  EXPECT_NE(choices.choose(allreduce(256), kKiB, {false}, {1, 1}, {true}).provider, Provider::schedules);
+  EXPECT_EQ(choices.choose(allreduce(256), kKiB, {false}, {1, 1}, {false}).provider,
             Provider::schedules);  // there is none
-  EXPECT_EQ(choices.choose(allreduce(2 * 256), 2 * kib, {false}, {1, 1}, {true}).provider, Provider::schedules);
+  EXPECT_EQ(choices.choose(allreduce(2 * 256), 2 * kKiB, {false}, {1, 1}, {true}).provider, Provider::schedules);
 }
 
 // Ranks need not ask for reports alike.
 TEST(Choices, AReportOnOneRankChangesNoChoice) {
-  for (const std::size_t bytes : {kib / 2, kib, 4 * kib * kib})
+  for (const std::size_t bytes : {kKiB / 2, kKiB, 4 * kKiB * kKiB})
     for (const Support support : {Support{true, false}, Support{true, true}, Support{false, false}}) {
       Choices silent = on_hosts(4, support.node ? 4 : 1), told = on_hosts(4, support.node ? 4 : 1);
       stretto_report report = STRETTO_REPORT_INIT;
       for (int k = 0; k < 15; ++k) {
-        Call c = allreduce(bytes / 4, bytes > kib ? 1e-3 : 0);
-        const Choice without = silent.choose(c, bytes, {bytes > kib}, {8, 8}, support);
+        Call c = allreduce(bytes / 4, bytes > kKiB ? 1e-3 : 0);
+        const Choice without = silent.choose(c, bytes, {bytes > kKiB}, {8, 8}, support);
         if (k % 7 == 0) c.settings.options.report = &report;
-        const Choice with = told.choose(c, bytes, {bytes > kib}, {8, 8}, support);
+        const Choice with = told.choose(c, bytes, {bytes > kKiB}, {8, 8}, support);
         EXPECT_EQ(without.provider, with.provider) << bytes << " B, call " << k;
         EXPECT_EQ(without.schedule, with.schedule) << bytes << " B, call " << k;
         EXPECT_EQ(without.why.reason, with.why.reason) << bytes << " B, call " << k;
@@ -181,18 +181,18 @@ TEST(Choices, AReportOnOneRankChangesNoChoice) {
 TEST(Choices, InsideAHostExactValuesMoveInMemoryWithinABoundToo) {
   Choices choices = on_hosts(4, 4);
   for (const double bound : {0.0, 1e-3}) {
-    const Call c = allreduce(kib * kib, bound);
-    const std::string name = name_of(choices.choose(c, 4 * kib * kib, {bound > 0}, {8, 8}, {true, true, true}));
+    const Call c = allreduce(kKiB * kKiB, bound);
+    const std::string name = name_of(choices.choose(c, 4 * kKiB * kKiB, {bound > 0}, {8, 8}, {true, true, true}));
     EXPECT_TRUE(name == "native" || name == "node") << name;
-    const Choice& best = choices.choose(c, 4 * kib * kib, {true}, best_ratios, {true, true, true});
+    const Choice& best = choices.choose(c, 4 * kKiB * kKiB, {true}, kBestRatios, {true, true, true});
     EXPECT_EQ(best.payload, payload::Kind::raw);
   }
 }
 
 TEST(Choices, LengthsOfOneCellHaveOneAnswerWhateverWasAskedBetween) {
   Choices choices = on_hosts(4, 1);
-  const Call c = allreduce(kib * kib, 1e-3);
-  constexpr std::size_t bytes = 4 * kib * kib;
+  const Call c = allreduce(kKiB * kKiB, 1e-3);
+  constexpr std::size_t bytes = 4 * kKiB * kKiB;
   const std::string first = name_of(choices.choose(c, bytes, {true}, {8, 8}, {true}));
   for (std::size_t k = 0; k < 5000; ++k)  // more than are kept at hand
     static_cast<void>(choices.choose(allreduce(1), k * 61, {false}, {1, 1}, {false}));
@@ -213,7 +213,7 @@ TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
     for (const char* schedule : {"", "hierarchical_ring"}) {
       c.settings.options.payload = p;
       c.settings.schedule = schedule;
-      const Choice choice = choices.choose(c, 4096 * kib, {true}, {8, 8}, {true});
+      const Choice choice = choices.choose(c, 4096 * kKiB, {true}, {8, 8}, {true});
       EXPECT_EQ(choice.provider, Provider::schedules);
       EXPECT_NE(choice.payload, payload::Kind::raw);
       EXPECT_EQ(choice.raw_inside, p == STRETTO_PAYLOAD_MIXED);
@@ -225,7 +225,7 @@ TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
 
 TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
   for (const int per_host : {1, 3, 6})
-    for (const std::size_t bytes : {std::size_t{4}, 64 * kib, 4096 * kib}) {
+    for (const std::size_t bytes : {std::size_t{4}, 64 * kKiB, 4096 * kKiB}) {
       Choices choices = on_hosts(6, per_host);
       const Call c = allreduce(bytes / 4, 1e-3);
       const Support all{true, true, true};
@@ -239,7 +239,7 @@ TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
 TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
   Choices choices = on_hosts(7, 2);
   for (auto collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
-    for (std::size_t bytes : {std::size_t{8}, 5000 * kib}) {
+    for (std::size_t bytes : {std::size_t{8}, 5000 * kKiB}) {
       Call c;
       c.collective = collective;
       c.op = STRETTO_USER;
@@ -252,15 +252,15 @@ TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
 
 TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
   const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 1));
-  shared->eager_limit = kib;
+  shared->eager_limit = kKiB;
   Selector selector(shared, 4, 1u << 20);
-  Call c = allreduce(32 * kib);
+  Call c = allreduce(32 * kKiB);
   c.settings.schedule = "ring";
   for (const bool device : {false, true}) {
     const Support support{.device = device, .staged = device};
     Decision d = selector.decide(c, support);
     ASSERT_EQ(selector.complete(c, {}, support, &d), Status::ok) << message();
-    EXPECT_EQ(d.choice.segment == kib, !device) << d.choice.segment;
+    EXPECT_EQ(d.choice.segment == kKiB, !device) << d.choice.segment;
   }
 }
 
@@ -271,8 +271,8 @@ TEST(Selector, ShortCallsTakeASampleSeldomLongOnesAndDenseOnesAlways) {
     double dense;  // ratio of dense streams; of fixed ones 8
     bool again;
   };
-  for (const Case& each : {Case{32 * kib, 1, 8, false}, Case{32 * kib, 0, 8, false}, Case{64 * kib, 1, 8, true},
-                           Case{64 * kib, 0, 8, false}, Case{32 * kib, 1, 16, true}}) {
+  for (const Case& each : {Case{32 * kKiB, 1, 8, false}, Case{32 * kKiB, 0, 8, false}, Case{64 * kKiB, 1, 8, true},
+                           Case{64 * kKiB, 0, 8, false}, Case{32 * kKiB, 1, 16, true}}) {
     SCOPED_TRACE(testing::Message() << each.count << " values, check " << each.check << ", " << each.dense);
     model::Profile profile = model::built_in();
     profile.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 3e-5, 8e-9, 0}};
@@ -286,7 +286,7 @@ TEST(Selector, ShortCallsTakeASampleSeldomLongOnesAndDenseOnesAlways) {
     EXPECT_EQ(again.needs.sample, each.again);
     EXPECT_EQ(again.made, !each.again);
     EXPECT_EQ(again.samples_later, each.check && !each.again) << "a prepared call would take no sample again";
-    for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) selector.remember(c, {}, again);
+    for (std::uint32_t call = 2; call <= Ratios::kCallsPerSample; ++call) selector.remember(c, {}, again);
     EXPECT_EQ(selector.decide(c, {}).needs.sample, each.check != 0);
   }
 }
@@ -311,7 +311,7 @@ TEST(Selector, TheFirstCallOfAShortShapeIsRawWithoutASample) {
     EXPECT_EQ(second.needs.range, c.settings.options.bound_kind == STRETTO_BOUND_RELATIVE);
     return true;
   };
-  Call c = allreduce(4 * kib, 1e-3);
+  Call c = allreduce(4 * kKiB, 1e-3);
   for (const int check : {0, 1}) {
     c.settings.options.check = check;
     EXPECT_TRUE(is_raw_at_first(c));
@@ -320,7 +320,7 @@ TEST(Selector, TheFirstCallOfAShortShapeIsRawWithoutASample) {
   other.settings.options.bound_kind = STRETTO_BOUND_RELATIVE;
   EXPECT_TRUE(is_raw_at_first(other));
   other = c;
-  other.count = 4 * kib + 1;
+  other.count = 4 * kKiB + 1;
   EXPECT_FALSE(is_raw_at_first(other));
   other = c;
   other.nonblocking = true;
@@ -337,10 +337,10 @@ TEST(Selector, StreamsAreDenseWhereTheLinkIsSlowAndTheGainIsLarge) {
   const Support support{};
   const auto coding = [&](const model::Profile& profile, int per_host, const Shrinks& ratios, stretto_coding asked) {
     Choices choices(std::make_shared<SharedChooser>(profile, topology::Topology::regular(2, per_host)));
-    Call c = allreduce(16 * kib * kib, 1e-3);
+    Call c = allreduce(16 * kKiB * kKiB, 1e-3);
     c.settings.options.coding = asked;
     c.settings.options.payload = STRETTO_PAYLOAD_FUSED;
-    const Choice choice = choices.choose(c, 64 * kib * kib, {true}, ratios, support);
+    const Choice choice = choices.choose(c, 64 * kKiB * kKiB, {true}, ratios, support);
     EXPECT_NE(choice.payload, payload::Kind::raw);
     return choice.coding;
   };
@@ -364,7 +364,7 @@ TEST(Ratios, AreRememberedForCallsLikeTheirs) {
   EXPECT_EQ(ratios.recall(c, 1000), seen);
   EXPECT_EQ(ratios.recall(c, 2000), std::nullopt);
   EXPECT_TRUE(ratios.is_due(c, 2000)) << "unknown";
-  for (std::uint32_t call = 2; call <= Ratios::calls_per_sample; ++call) {
+  for (std::uint32_t call = 2; call <= Ratios::kCallsPerSample; ++call) {
     EXPECT_FALSE(ratios.is_due(c, 1000)) << call;
     ratios.remember(c, 1000, {}, true);
   }

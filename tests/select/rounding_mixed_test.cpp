@@ -15,7 +15,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t elements = 5000;
+constexpr std::size_t kElements = 5000;
 
 template <class T>
 class Mixed : public testing::Test {
@@ -23,7 +23,7 @@ class Mixed : public testing::Test {
   // An allreduce whose bound is for its result, and near what additions take from it.
   void expect_kept(const schedule::Algorithm& algorithm, const schedule::Groups& groups, stretto_op op) {
     constexpr int ranks = 9;
-    const auto all = inputs<T>(ranks, elements, 3.0);
+    const auto all = inputs<T>(ranks, kElements, 3.0);
     select::Agreement agreed;
     for (const auto& x : all)
       for (const auto v : x) agreed.values.all.merge({T::value(v), T::value(v)});
@@ -55,12 +55,12 @@ class Mixed : public testing::Test {
       engine::Work call;
       call.schedule = std::make_shared<schedule::Schedule>(algorithm.build(request));
       call.payload = spec;
-      std::vector<typename T::Bits> y(elements);
+      std::vector<typename T::Bits> y(kElements);
       const void* in = all[static_cast<std::size_t>(rank)].data();
-      ASSERT_EQ(engine::bind(*call.schedule, spec.type, {.in = in, .out = y.data(), .count = elements}, &call.blocks),
+      ASSERT_EQ(engine::bind(*call.schedule, spec.type, {.in = in, .out = y.data(), .count = kElements}, &call.blocks),
                 Status::ok);
       ASSERT_EQ(engine.run(call), Status::ok) << message();
-      for (auto i = static_cast<std::size_t>(rank); i < elements; i += ranks)
+      for (auto i = static_cast<std::size_t>(rank); i < kElements; i += ranks)
         ASSERT_TRUE(within<T>(y[i], terms_of<T>(all, i, op), op, select::error_of(asked, terms, agreed, spec.eps)))
             << i;
     });

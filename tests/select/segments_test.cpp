@@ -48,7 +48,7 @@ TEST(Segments, NoScheduleSendsARankWhatItHasMoreOftenThanIsReckonedWith) {
           for (const schedule::Schedule& s : schedule::build_all(a, r)) {
             // An alltoall's vector is one rank's data for all.
             const std::int64_t vector = a.collective == schedule::Collective::alltoall ? ranks : s.blocks;
-            EXPECT_LE(busiest(s), static_cast<std::int64_t>(most_passes) * vector)
+            EXPECT_LE(busiest(s), static_cast<std::int64_t>(kMostPasses) * vector)
                 << a.name << " on " << ranks << " ranks, " << per_host << " a host, " << blocks << " blocks";
           }
         }

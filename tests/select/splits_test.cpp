@@ -31,13 +31,13 @@ Choice by(const char* schedule) {
   return c;
 }
 
-constexpr std::size_t call_bytes = 2 << 20;
+constexpr std::size_t kCallBytes = 2 << 20;
 
 // The least number of ranks from which each split is the choice, where all other cores communicate.
 std::map<int, int> begins(int cores, Collective collective, int hosts = 1) {
   std::map<int, int> found;
   for (int n = cores / 2; n < cores; ++n)
-    found.emplace(splits_on(n, hosts, cores).of(started(collective), call_bytes, by("binomial"), cores - n), n);
+    found.emplace(splits_on(n, hosts, cores).of(started(collective), kCallBytes, by("binomial"), cores - n), n);
   return found;
 }
 
@@ -63,36 +63,36 @@ TEST(Splits, AcrossHostsBeginNoEarlierThanOnOne) {
 
 TEST(Splits, AreNoneWhereRanksShareCoresOrNobodyKnows) {
   const Call call = started(Collective::reduce);
-  EXPECT_EQ(splits_on(62, 1, 64).of(call, call_bytes, by("binomial"), 2), 3);
-  EXPECT_EQ(splits_on(62, 1, 63).of(call, call_bytes, by("binomial"), 2), 0);
-  EXPECT_EQ(splits_on(62, 1, 0).of(call, call_bytes, by("binomial"), 2), 0);
-  EXPECT_EQ(splits_on(62, 1, 64).of(call, call_bytes, by("binomial"), 0), 0);
+  EXPECT_EQ(splits_on(62, 1, 64).of(call, kCallBytes, by("binomial"), 2), 3);
+  EXPECT_EQ(splits_on(62, 1, 63).of(call, kCallBytes, by("binomial"), 2), 0);
+  EXPECT_EQ(splits_on(62, 1, 0).of(call, kCallBytes, by("binomial"), 2), 0);
+  EXPECT_EQ(splits_on(62, 1, 64).of(call, kCallBytes, by("binomial"), 0), 0);
 }
 
 TEST(Splits, AreOfTreesAlone) {
   Splits splits = splits_on(62, 1, 64);
   for (const char* tree : {"binomial", "leader"})
-    EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, by(tree), 2), 3) << tree;
-  EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, by("rabenseifner"), 2), 0);
-  EXPECT_EQ(splits.of(started(Collective::allreduce), call_bytes, by("ring"), 2), 0);
+    EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, by(tree), 2), 3) << tree;
+  EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, by("rabenseifner"), 2), 0);
+  EXPECT_EQ(splits.of(started(Collective::allreduce), kCallBytes, by("ring"), 2), 0);
   Choice elsewhere = by("binomial");
   elsewhere.provider = Provider::node;
-  EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, elsewhere, 2), 0);
+  EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, elsewhere, 2), 0);
 }
 
 TEST(Splits, ForcedAreAsTheyAreForced) {
   Splits splits = splits_on(2, 1, 0);
   splits.force(2);
-  EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, by("binomial"), 1), 2);
-  EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, by("rabenseifner"), 1), 0);
+  EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, by("binomial"), 1), 2);
+  EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, by("rabenseifner"), 1), 0);
   splits.force(std::nullopt);
-  EXPECT_EQ(splits.of(started(Collective::reduce), call_bytes, by("binomial"), 1), 0);
+  EXPECT_EQ(splits.of(started(Collective::reduce), kCallBytes, by("binomial"), 1), 0);
 }
 
 TEST(Splits, OfWideTreesCountEachOfTheirRounds) {
   Choice wide = by("knomial");
   wide.radix = 2;
-  EXPECT_EQ(splits_on(62, 1, 64).of(started(Collective::reduce), call_bytes, wide, 2), 3);
+  EXPECT_EQ(splits_on(62, 1, 64).of(started(Collective::reduce), kCallBytes, wide, 2), 3);
   wide.radix = 4;
-  EXPECT_EQ(splits_on(62, 1, 64).of(started(Collective::reduce), call_bytes, wide, 2), 1);
+  EXPECT_EQ(splits_on(62, 1, 64).of(started(Collective::reduce), kCallBytes, wide, 2), 1);
 }

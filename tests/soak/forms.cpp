@@ -9,13 +9,13 @@ using namespace soak;
 
 namespace {
 
-constexpr std::size_t forms_each_cycle = 40;
+constexpr std::size_t kFormsEachCycle = 40;
 
 // Returns the number of forms that went wrong. `limited`: a rank may die, and the first failure is the last.
 int run(stretto_comm comm, std::uint64_t seed, bool limited, long* calls) {
   int wrong = 0;
   const std::vector<api_test::Form> forms = api_test::draw_forms(stretto_comm_size(comm), seed);
-  for (std::size_t i = 0; i < forms.size() && i < forms_each_cycle; ++i) {
+  for (std::size_t i = 0; i < forms.size() && i < kFormsEachCycle; ++i) {
     api_test::Form form = forms[i];
     if (limited) form.options.timeout = 5;
     const std::string text = api_test::run_form(form, comm);

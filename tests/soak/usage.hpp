@@ -38,12 +38,12 @@ inline Held held_now() {
 // many cycles every second, fourth, ... is kept.
 class Usage {
  public:
-  Usage() { looks_.reserve(most); }
+  Usage() { looks_.reserve(kMost); }
   void look() {
     if (cycles_++ % every_ != 0) return;
-    if (looks_.size() == most) {
-      for (std::size_t i = 0; i < most / 2; ++i) looks_[i] = looks_[2 * i];
-      looks_.resize(most / 2);
+    if (looks_.size() == kMost) {
+      for (std::size_t i = 0; i < kMost / 2; ++i) looks_[i] = looks_[2 * i];
+      looks_.resize(kMost / 2);
       every_ *= 2;
     }
     looks_.push_back(held_now());
@@ -63,7 +63,7 @@ class Usage {
     };
     return {of(&Held::resident), of(&Held::live), of(&Held::descriptors)};
   }
-  static constexpr std::size_t most = 4096;
+  static constexpr std::size_t kMost = 4096;
   std::vector<Held> looks_;
   std::size_t cycles_ = 0, every_ = 1;
 };

@@ -91,7 +91,7 @@ TEST(Topology, LevelsRunInwardsInAnyRequestedOrder) {
                                   sockets = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0},
                                   caches = {0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1};
   EXPECT_EQ(t.levels(), (Levels{hosts, sockets, caches}));
-  EXPECT_EQ(levels(t, all_levels), t.levels());
+  EXPECT_EQ(levels(t, kAllLevels), t.levels());
   EXPECT_EQ(levels(t, "socket,l3"), (Levels{hosts, sockets, caches}));
   EXPECT_EQ(levels(t, "numa"), Levels{hosts});  // where these ranks are, nobody knows
   EXPECT_EQ(levels(t, "l3"), (Levels{hosts, caches}));
@@ -99,10 +99,10 @@ TEST(Topology, LevelsRunInwardsInAnyRequestedOrder) {
 }
 
 TEST(Topology, TrivialLevelsAndUnboundRanksMakeNoLevel) {
-  EXPECT_EQ(levels(Topology::regular(6, 3), all_levels).size(), 1u);
+  EXPECT_EQ(levels(Topology::regular(6, 3), kAllLevels).size(), 1u);
   std::vector<Place> all = places();
   all[3].socket = all[9].cache = -1;
-  const Levels some = levels(Topology(all), all_levels);
+  const Levels some = levels(Topology(all), kAllLevels);
   EXPECT_EQ(some, (Levels{{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, {0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 0}}));
   for (Place& p : all) p.cache = p.core = static_cast<std::int32_t>(&p - all.data());  // each alone
   EXPECT_EQ(levels(Topology(all), "l3").size(), 1u);

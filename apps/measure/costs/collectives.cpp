@@ -52,7 +52,7 @@ class Series {
         provider_(provider),
         collective_(collective),
         bytes_(bytes),
-        pauses_(ranks.hosts > 1 && bytes >= model::short_call / 16 && bytes <= model::short_call) {}
+        pauses_(ranks.hosts > 1 && bytes >= model::kShortCall / 16 && bytes <= model::kShortCall) {}
 
   // Runs one pass; `budget` is for all passes.
   void pass(const Budget& budget) {
@@ -133,7 +133,7 @@ std::vector<std::size_t> sizes(Collective collective, int hosts, bool quick) {
   std::vector<std::size_t> all;
   for (std::size_t n = 8; n <= (std::size_t{16} << 20); n *= quick ? 16 : 4) all.push_back(n);
   if (all.back() != std::size_t{16} << 20) all.push_back(std::size_t{16} << 20);
-  if (hosts > 1) all.insert(std::upper_bound(all.begin(), all.end(), model::short_call), model::short_call);
+  if (hosts > 1) all.insert(std::upper_bound(all.begin(), all.end(), model::kShortCall), model::kShortCall);
   return all;
 }
 

@@ -69,24 +69,24 @@ void switches(const Job& job) {
     job.report.begin(Part::switches, 0);
     return;
   }
-  static constexpr std::size_t kib = 1024, never = ~std::size_t{0};
+  static constexpr std::size_t kKiB = 1024, kNever = ~std::size_t{0};
   const auto with = [&](auto change) {
     node::Options o;
     change(o);
     return Node(job.ranks.world, o);
   };
-  Node eager = with([](node::Options& o) { o.eager = o.eager_reduce = never; });
+  Node eager = with([](node::Options& o) { o.eager = o.eager_reduce = kNever; });
   Node pipelined = with([](node::Options& o) { o.eager = o.eager_reduce = 0; });
-  Node staged = with([](node::Options& o) { o.kernel = never; });
+  Node staged = with([](node::Options& o) { o.kernel = kNever; });
   Node copied = with([](node::Options& o) { o.kernel = 0; });
   const auto ranks = static_cast<std::size_t>(job.ranks.size);
   std::vector<Switch> all;
   if (job.ranks.size <= node::Collectives::kFlat)  // on more ranks both are equal
-    all = {{"eager", Collective::allreduce, &eager, &pipelined, 2 * kib, 128 * kib},
-           {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kib, 128 * kib}};
+    all = {{"eager", Collective::allreduce, &eager, &pipelined, 2 * kKiB, 128 * kKiB},
+           {"eager_reduce", Collective::reduce, &eager, &pipelined, 2 * kKiB, 128 * kKiB}};
   if (copied.kernel_may_copy())
-    all.push_back({"kernel", Collective::allgather, &staged, &copied, 16 * kib * ranks,
-                   std::min(16 * kib * kib, 1024 * kib * ranks), ranks});
+    all.push_back({"kernel", Collective::allgather, &staged, &copied, 16 * kKiB * ranks,
+                   std::min(16 * kKiB * kKiB, 1024 * kKiB * ranks), ranks});
   compare(job, Part::switches, all);
 }
 

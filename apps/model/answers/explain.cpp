@@ -20,8 +20,8 @@ namespace {
 using model::Candidate;
 using model::Question;
 
-constexpr std::size_t most_rows = 12;                         // in the text table
-constexpr double least_bytes = 8, most_bytes = 4294967296.0;  // of the size sweep
+constexpr std::size_t kMostRows = 12;                         // in the text table
+constexpr double kLeastBytes = 8, kMostBytes = 4294967296.0;  // of the size sweep
 
 // The profile for a question's answer.
 struct ProfileSource {
@@ -235,7 +235,7 @@ Json explain(const Arguments& a) {
   if (q.collective == schedule::Collective::barrier) return j;
   std::string last;
   std::uint64_t below = 0;
-  for (double bytes = least_bytes; bytes <= most_bytes; bytes *= 2) {
+  for (double bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
     q.bytes = static_cast<std::uint64_t>(bytes);
     check(chooser.table(q, &all));
     Json point;
@@ -304,7 +304,7 @@ std::string explain_text(const Json& r) {
     if (!c["first_of_row"].get<bool>()) continue;
     ++rows;
     const bool own = c["native"].get<bool>() && c["label"] == "native";
-    if (shown >= most_rows && !own) continue;
+    if (shown >= kMostRows && !own) continue;
     ++shown;
     const double seconds = c["seconds"];
     text += fmt::format("{:>12}  {:>11.2f}  {}{}\n", time_text(seconds), unit > 0 ? seconds / unit : 1.0,

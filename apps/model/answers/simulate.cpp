@@ -19,10 +19,10 @@ using model::System;
 using payload::Kind;
 using schedule::Collective;
 
-constexpr double published_segment = 1024.0 * 1024;  // for systems with overlap
-constexpr double our_segments[] = {0, 262144, 1048576, 4194304};
-constexpr std::string_view plain[] = {"ring", "rabenseifner", "recursive_doubling"};
-constexpr std::string_view two_floors[] = {"hierarchical_ring", "hierarchical_rabenseifner",
+constexpr double kPublishedSegment = 1024.0 * 1024;  // for systems with overlap
+constexpr double kOurSegments[] = {0, 262144, 1048576, 4194304};
+constexpr std::string_view kPlain[] = {"ring", "rabenseifner", "recursive_doubling"};
+constexpr std::string_view kTwoFloors[] = {"hierarchical_ring", "hierarchical_rabenseifner",
                                            "hierarchical_recursive_doubling"};
 
 struct Best {
@@ -45,14 +45,14 @@ class Job {
   std::optional<Best> best(const std::string& name, double bytes) {
     std::optional<Best> best;
     if (name == "mpi" || name == "ours") {
-      for (const std::string_view s : plain) {
+      for (const std::string_view s : kPlain) {
         const bool uncut = name == "mpi";
-        consider(s, {}, bytes, true, uncut ? 1 : std::size(our_segments), &best);
-        if (!uncut) consider(s, model::system_of(Kind::fused), bytes, true, std::size(our_segments), &best);
+        consider(s, {}, bytes, true, uncut ? 1 : std::size(kOurSegments), &best);
+        if (!uncut) consider(s, model::system_of(Kind::fused), bytes, true, std::size(kOurSegments), &best);
       }
       if (name == "mpi" || where_.hosts() == where_.ranks()) return best;
-      for (const std::string_view s : two_floors)
-        consider(s, model::system_of(Kind::fused, true), bytes, true, std::size(our_segments), &best);
+      for (const std::string_view s : kTwoFloors)
+        consider(s, model::system_of(Kind::fused, true), bytes, true, std::size(kOurSegments), &best);
       return best;
     }
     const PublishedSystem& known = *find_system(name);
@@ -62,7 +62,7 @@ class Job {
     if (s.empty()) return best;
     const model::Programs* programs = programs_of(s);
     if (programs == nullptr) return best;
-    const Run run{bytes, known.overlap ? published_segment : 0, 0, known.overlap};
+    const Run run{bytes, known.overlap ? kPublishedSegment : 0, 0, known.overlap};
     best = {predict(*programs, known.system, machine_, run).seconds, std::string(s), programs->period};
     return best;
   }
@@ -73,8 +73,8 @@ class Job {
     const model::Programs* programs = programs_of(schedule);
     if (programs == nullptr) return;
     for (std::size_t i = 0; i < segments; ++i) {
-      if (our_segments[i] > 0 && our_segments[i] >= bytes / std::max(programs->blocks, 1)) continue;
-      const double t = predict(*programs, system, machine_, {bytes, our_segments[i], 0, overlap}).seconds;
+      if (kOurSegments[i] > 0 && kOurSegments[i] >= bytes / std::max(programs->blocks, 1)) continue;
+      const double t = predict(*programs, system, machine_, {bytes, kOurSegments[i], 0, overlap}).seconds;
       if (*best && (*best)->seconds <= t) continue;
       std::string how(schedule);
       if (system.compression != model::Compression::raw) how += system.raw_inside ? " fused, raw inside" : " fused";

@@ -27,7 +27,7 @@ Images migrate(MPI_Comm comm, const Options& o, int ranks, int rank) {
   const std::size_t image = out.shape.pixels() * sizeof(float);
   out.data.resize(out.share.count * image);
 
-  Progress progress(comm, fmt::format("migrating {} shots", o.shots), o.shots * rtm::ticks_per_shot);
+  Progress progress(comm, fmt::format("migrating {} shots", o.shots), o.shots * rtm::kTicksPerShot);
   for (std::uint64_t k = 0; k < out.share.count; ++k) {
     const int shot = static_cast<int>(out.share.first + k);
     const rtm::Field f = rtm::migrate_shot(truth, smooth, survey, shot, [&](int) { progress.advance(); });

@@ -16,7 +16,7 @@ namespace stretto::stacking {
 namespace {
 
 // Values of this magnitude count as fill values, stretto's default.
-constexpr double fill_value = 1e15;
+constexpr double kFillValue = 1e15;
 
 void require(stretto_status s, const std::string& doing) {
   if (s != STRETTO_OK) throw Problem(fmt::format("{}: {}: {}", doing, stretto_status_name(s), stretto_message()));
@@ -200,7 +200,7 @@ Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
   double lo = 0;
   double hi = 0;
   std::uint64_t fills = 0;
-  require(stretto_value_range_below(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), fill_value,
+  require(stretto_value_range_below(im.type, im.data.data(), im.data.size() / stretto_type_size(im.type), kFillValue,
                                     &lo, &hi, &fills),
           "finding the range");
   double ends[2] = {-lo, hi};
@@ -210,7 +210,7 @@ Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
   hi = ends[1];
   Budget out;
   out.range = std::max(0.0, hi - lo);
-  if (fills > 0 && lo <= hi) out.fills_from = fill_value;
+  if (fills > 0 && lo <= hi) out.fills_from = kFillValue;
   const Bound& bound = o.bound;
   if (!bound.relative) {
     out.eps = bound.value;
@@ -219,7 +219,7 @@ Budget budget_of_all(MPI_Comm comm, const Options& o, const Images& im) {
   if (lo > hi) {
     throw Problem(fmt::format(
         "bound {}: no value of the images ({}) is finite and below {}, so there is no range; abs:X needs none",
-        bound.text, im.origin, fill_value));
+        bound.text, im.origin, kFillValue));
   }
   const double range = hi - lo;
   // A range may overflow a double while its fraction does not.

@@ -17,7 +17,7 @@ class Ticker {
   Ticker(const Tick& tick, int total) : tick_(tick), total_(total) {}
   void advance() {
     ++done_;
-    const int tenths = static_cast<int>(static_cast<long>(done_) * ticks_per_shot / total_);
+    const int tenths = static_cast<int>(static_cast<long>(done_) * kTicksPerShot / total_);
     for (; reported_ < tenths; ++reported_) {
       if (tick_) tick_(reported_ + 1);
     }
@@ -84,7 +84,7 @@ void accumulate(Field& image, Field& illumination, const Field& snapshots, int s
 }
 
 // Fraction of the strongest illumination below which a point counts as dark.
-constexpr float darkness = 2e-4F;
+constexpr float kDarkness = 2e-4F;
 
 // 1 within `flat`, 0 beyond `end`, a cosine between.
 double taper(double x, double flat, double end) {
@@ -135,7 +135,7 @@ Field migrate_shot(const Field& truth, const Field& smooth, const Survey& s, int
       accumulate(image, illumination, source.snapshots, t / s.imaging_interval, receivers);
     ticker.advance();
   }
-  const float floor = darkness * *std::max_element(illumination.v.begin(), illumination.v.end());
+  const float floor = kDarkness * *std::max_element(illumination.v.begin(), illumination.v.end());
   for (std::size_t i = 0; i < image.v.size(); ++i) image.v[i] /= illumination.v[i] + floor;
   Field sharp = negative_laplacian(image);
   weigh(sharp, s, column);

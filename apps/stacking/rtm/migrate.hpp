@@ -14,7 +14,7 @@ namespace stretto::stacking::rtm {
 
 // Called at every tenth of a shot's work with the tenths done, 1..10; may be empty.
 using Tick = std::function<void(int tenths)>;
-inline constexpr int ticks_per_shot = 10;
+inline constexpr int kTicksPerShot = 10;
 
 // The partial image of one shot over `truth`, migrated with `smooth`. Data modelled in `smooth` are subtracted, which
 // removes the direct arrival and all waves that turn without reflecting. Deterministic.

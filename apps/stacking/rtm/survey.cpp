@@ -12,7 +12,7 @@ Survey plan(const Field& model, int shots) {
   const auto [slow, fast] = std::minmax_element(model.v.begin(), model.v.end());
   Survey s;
   s.shots = shots;
-  s.dt = 0.95 * Wave::courant_limit * s.dx / *fast;
+  s.dt = 0.95 * Wave::kCourantLimit * s.dx / *fast;
   // A Ricker wavelet has little above 2.5 times its peak frequency; the stencil is accurate from 4 cells a wavelength.
   s.peak_hz = *slow / (2.5 * 3.6 * s.dx);
   double vertical = 0;  // two-way time along the slowest column, by row means

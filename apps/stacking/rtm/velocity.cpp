@@ -7,7 +7,7 @@
 namespace stretto::stacking::rtm {
 namespace {
 
-constexpr double water = 1500.0;
+constexpr double kWater = 1500.0;
 
 // Thickness as a fraction of the model's depth, and velocity. Neighbours differ enough to reflect, with both signs.
 struct Layer {
@@ -15,18 +15,18 @@ struct Layer {
   double velocity;
 };
 
-constexpr std::array<Layer, 5> cover{{{0.075, 1750}, {0.060, 1980}, {0.050, 1850}, {0.065, 2150}, {1.0, 2020}}};
+constexpr std::array<Layer, 5> kCover{{{0.075, 1750}, {0.060, 1980}, {0.050, 1850}, {0.065, 2150}, {1.0, 2020}}};
 
-constexpr std::array<Layer, 10> basement{{{0.100, 2450},
-                                          {0.070, 2250},
-                                          {0.090, 2650},
-                                          {0.075, 2950},
-                                          {0.070, 2600},
-                                          {0.090, 3100},
-                                          {0.075, 2850},
-                                          {0.080, 3300},
-                                          {0.085, 3050},
-                                          {1.0, 3500}}};
+constexpr std::array<Layer, 10> kBasement{{{0.100, 2450},
+                                           {0.070, 2250},
+                                           {0.090, 2650},
+                                           {0.075, 2950},
+                                           {0.070, 2600},
+                                           {0.090, 3100},
+                                           {0.075, 2850},
+                                           {0.080, 3300},
+                                           {0.085, 3050},
+                                           {1.0, 3500}}};
 
 template <std::size_t n>
 double velocity_at(const std::array<Layer, n>& layers, double depth) {
@@ -45,7 +45,7 @@ struct Fault {
   double throw_;
 };
 
-constexpr std::array<Fault, 2> faults{{{0.27, 0.12, 0.060}, {0.76, -0.15, -0.075}}};
+constexpr std::array<Fault, 2> kFaults{{{0.27, 0.12, 0.060}, {0.76, -0.15, -0.075}}};
 
 // Shape of the folded layers: an anticline between the faults, a gentle regional dip.
 double fold(double x) {
@@ -66,16 +66,16 @@ Field layered_faulted_model(int nz, int nx) {
     for (int ix = 0; ix < nx; ++ix) {
       const double z = static_cast<double>(iz) / nz;
       const double x = static_cast<double>(ix) / nx;
-      double v = water;
+      double v = kWater;
       if (iz >= top && z < unconformity(x)) {
         const double seabed = static_cast<double>(top) / nz;
-        v = velocity_at(cover, z - seabed + 0.012 * std::sin(9.0 * x));
+        v = velocity_at(kCover, z - seabed + 0.012 * std::sin(9.0 * x));
       } else if (iz >= top) {
         double depth = z - 0.18 + fold(x);
-        for (const Fault& f : faults) {
+        for (const Fault& f : kFaults) {
           if (x > f.foot + f.slope * z) depth -= f.throw_;
         }
-        v = velocity_at(basement, depth);
+        v = velocity_at(kBasement, depth);
       }
       model.at(iz, ix) = static_cast<float>(v);
     }

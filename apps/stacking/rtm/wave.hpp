@@ -2,7 +2,7 @@
 //
 // Eighth-order central differences in space, leapfrog in time. The damping s is zero in the model, and grows
 // quadratically in a sponge added on all four sides. The sponge continues the velocity of the edge. So a wave leaves
-// the model and does not come back. Stable for max(v) dt / dx <= Wave::courant_limit.
+// the model and does not come back. Stable for max(v) dt / dx <= Wave::kCourantLimit.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace stretto::stacking::rtm {
 
 class Wave {
  public:
-  static constexpr double courant_limit = 0.55;
-  static constexpr int order_half = 4;  // points of the stencil on each side
-  static constexpr int sponge = 36;     // cells of damping on each side
+  static constexpr double kCourantLimit = 0.55;
+  static constexpr int kOrderHalf = 4;  // points of the stencil on each side
+  static constexpr int kSponge = 36;    // cells of damping on each side
 
   // A field at rest over `velocity` (m/s), cells of dx metres, steps of dt seconds.
   Wave(const Field& velocity, double dx, double dt);
@@ -38,10 +38,10 @@ class Wave {
 
  private:
   std::size_t index(int z, int x) const {
-    return static_cast<std::size_t>(z + edge) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(x + edge);
+    return static_cast<std::size_t>(z + kEdge) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(x + kEdge);
   }
 
-  static constexpr int edge = sponge + order_half;  // the outermost order_half cells stay zero
+  static constexpr int kEdge = kSponge + kOrderHalf;  // the outermost kOrderHalf cells stay zero
 
   int nz_ = 0;  // of the padded grid
   int nx_ = 0;

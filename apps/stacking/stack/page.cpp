@@ -5,7 +5,7 @@
 namespace stretto::stacking {
 namespace {
 
-constexpr const char* style = R"(
+constexpr const char* kStyle = R"(
 body { font: 15px/1.5 system-ui, sans-serif; color: #20242c; max-width: 1200px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
 table { border-collapse: collapse; font: 13px/1.4 ui-monospace, monospace; }
@@ -46,7 +46,7 @@ std::string escape(std::string_view text) {
 std::string html_page(const Setting& s, const std::vector<Row>& rows, const std::string& directory) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>stretto: stacking</title>\n<style>";
-  out += style;
+  out += kStyle;
   out += "</style></head><body>\n<h1>Stacking seismic images with a compressed allreduce</h1>\n";
   out += fmt::format(
       "<p>{} partial images of {} &times; {} {}, {}, held by {} ranks on {} host{} over {}. Each image is one "

@@ -10,11 +10,12 @@
 namespace stretto::stacking {
 namespace {
 
-constexpr std::array<const char*, 11> header{"schedule", "payload",     "ms",          "vs MPI",  "codec ms", "MB sent",
-                                             "ratio",    "worst error", "error bound", "PSNR dB", "hash"};
-using Cells = std::array<std::string, header.size()>;
+constexpr std::array<const char*, 11> kHeader{"schedule",    "payload", "ms",    "vs MPI",
+                                              "codec ms",    "MB sent", "ratio", "worst error",
+                                              "error bound", "PSNR dB", "hash"};
+using Cells = std::array<std::string, kHeader.size()>;
 
-constexpr std::size_t words = 2;  // leading columns of text, set flush left
+constexpr std::size_t kWords = 2;  // leading columns of text, set flush left
 
 Cells cells(const Row& r, const Row& reference) {
   return {r.schedule,
@@ -34,23 +35,23 @@ Cells cells(const Row& r, const Row& reference) {
 
 std::string text_table(const std::vector<Row>& rows) {
   std::vector<Cells> body;
-  std::array<std::size_t, header.size()> width{};
-  for (std::size_t i = 0; i < header.size(); ++i) width[i] = std::string(header[i]).size();
+  std::array<std::size_t, kHeader.size()> width{};
+  for (std::size_t i = 0; i < kHeader.size(); ++i) width[i] = std::string(kHeader[i]).size();
   for (const Row& r : rows) {
     body.push_back(cells(r, rows.front()));
-    for (std::size_t i = 0; i < header.size(); ++i) width[i] = std::max(width[i], body.back()[i].size());
+    for (std::size_t i = 0; i < kHeader.size(); ++i) width[i] = std::max(width[i], body.back()[i].size());
   }
   std::string out;
   const auto line = [&](const auto& of) {
-    for (std::size_t i = 0; i < header.size(); ++i) {
+    for (std::size_t i = 0; i < kHeader.size(); ++i) {
       if (i > 0) out += "  ";
-      out += i < words ? fmt::format("{:<{}}", of[i], width[i]) : fmt::format("{:>{}}", of[i], width[i]);
+      out += i < kWords ? fmt::format("{:<{}}", of[i], width[i]) : fmt::format("{:>{}}", of[i], width[i]);
     }
     out += '\n';
   };
-  line(header);
-  std::array<std::string, header.size()> rule;
-  for (std::size_t i = 0; i < header.size(); ++i) rule[i] = std::string(width[i], '-');
+  line(kHeader);
+  std::array<std::string, kHeader.size()> rule;
+  for (std::size_t i = 0; i < kHeader.size(); ++i) rule[i] = std::string(width[i], '-');
   line(rule);
   for (const Cells& c : body) line(c);
   return out;
@@ -58,13 +59,13 @@ std::string text_table(const std::vector<Row>& rows) {
 
 std::string html_table(const std::vector<Row>& rows) {
   std::string out = "<table>\n<tr>";
-  for (const char* h : header) out += fmt::format("<th>{}</th>", h);
+  for (const char* h : kHeader) out += fmt::format("<th>{}</th>", h);
   out += "</tr>\n";
   for (const Row& r : rows) {
     out += "<tr>";
     const Cells c = cells(r, rows.front());
     for (std::size_t i = 0; i < c.size(); ++i)
-      out += fmt::format("<td{}>{}</td>", i < words ? " class=\"w\"" : "", c[i]);
+      out += fmt::format("<td{}>{}</td>", i < kWords ? " class=\"w\"" : "", c[i]);
     out += "</tr>\n";
   }
   return out + "</table>\n";

@@ -65,8 +65,8 @@ Answers& answers() {
   return *all;
 }
 
-constexpr std::size_t unit = 256;
-constexpr std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
+constexpr std::size_t kUnit = 256;
+constexpr std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 // Bytes of device memory for an operation: its workspace, and behind that the answer.
 std::size_t room(stretto_cuda_operation operation, stretto_type type, std::size_t count) {

@@ -169,8 +169,8 @@ void SubtractOf(stretto_type type, const void* kept, const void* decoded, void* 
 }
 
 const Passes* All() {
-  static constexpr Passes all{&SquaresOf, &AddOf, &SubtractOf, &Narrow, &Widen, &Mean<BF16>, &Mean<float>};
-  return &all;
+  static constexpr Passes kAll{&SquaresOf, &AddOf, &SubtractOf, &Narrow, &Widen, &Mean<BF16>, &Mean<float>};
+  return &kAll;
 }
 
 }  // namespace stretto::python::HWY_NAMESPACE
@@ -180,12 +180,12 @@ HWY_AFTER_NAMESPACE();
 namespace stretto::python {
 namespace {
 
-constexpr Compiled<const Passes*()> compiled[] = STRETTO_COMPILED(All);
+constexpr Compiled<const Passes*()> kCompiled[] = STRETTO_COMPILED(All);
 
 }  // namespace
 
 const Passes& passes() noexcept {
-  static const Passes* const best = best_of(compiled)();
+  static const Passes* const best = best_of(kCompiled)();
   return *best;
 }
 

@@ -74,7 +74,7 @@ nb::object stream(std::size_t likely, std::size_t bound, int threads, const Work
   }
 }
 
-constexpr std::size_t slack = 8192;  // bytes that the codec needs past its output, and some groups
+constexpr std::size_t kSlack = 8192;  // bytes that the codec needs past its output, and some groups
 
 // Largest bits per value of this thread's recent streams, decaying.
 thread_local double lately = 64;
@@ -110,7 +110,7 @@ nb::object compress(stretto_type type, nb::handle values, double eps, bool check
   for (const std::uint64_t extent : shape) of_shape *= extent;
   if (!shape.empty() && of_shape != n) throw nb::value_error("the extents of the shape are not those of the values");
   // Several threads divide the room by their bounds.
-  const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + slack : static_cast<double>(bound);
+  const double likely = threads == 1 ? lately * 1.05 / 8 * static_cast<double>(n) + kSlack : static_cast<double>(bound);
   nb::object made =
       stream(static_cast<std::size_t>(likely), bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
         if (!shape.empty())
@@ -118,7 +118,7 @@ nb::object compress(stretto_type type, nb::handle values, double eps, bool check
                                          room, written, flags(checksum));
         return stretto_compress_missing(type, v.data(), n, eps, &kept, out, room, written, flags(checksum, coding));
       });
-  if (n > slack) {
+  if (n > kSlack) {
     const double bits = 8 * static_cast<double>(nb::len(made)) / static_cast<double>(n);
     lately = std::max(bits, lately - lately / 8);
   }
@@ -157,7 +157,7 @@ nb::object combine(nb::handle first, nb::handle second, bool checksum, int threa
   const stretto_stream_info of_a = inspected(a), of_b = inspected(b);
   const bool joins = function == &stretto_stream_concatenate;
   const std::size_t bound = stretto_combine_bound(of_a.type, joins ? of_a.count + of_b.count : of_a.count);
-  return stream(a.bytes() + b.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+  return stream(a.bytes() + b.bytes() + kSlack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
     return function(a.data(), a.bytes(), b.data(), b.bytes(), out, room, written, flags(checksum));
   });
 }
@@ -167,7 +167,7 @@ nb::object add_values(nb::handle bytes, nb::handle values, bool checksum, int th
   const stretto_stream_info info = inspected(s);
   const std::size_t n = elements(v, info.type);
   const std::size_t bound = stretto_combine_bound(info.type, n);
-  return stream(2 * s.bytes() + slack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
+  return stream(2 * s.bytes() + kSlack, bound, threads, [&](void* out, std::size_t room, std::size_t* written) {
     return stretto_stream_add_values(s.data(), s.bytes(), v.data(), n, out, room, written, flags(checksum));
   });
 }
@@ -177,7 +177,7 @@ nb::object scale(nb::handle bytes, int factor, bool checksum, int threads) {
   const stretto_stream_info info = inspected(s);
   const std::size_t bound = stretto_combine_bound(info.type, info.count);
   const auto more_bits = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(factor < 0 ? -factor : factor)));
-  return stream(s.bytes() + info.count / 8 * more_bits + slack, bound, threads,
+  return stream(s.bytes() + info.count / 8 * more_bits + kSlack, bound, threads,
                 [&](void* out, std::size_t room, std::size_t* written) {
                   return stretto_stream_scale(s.data(), s.bytes(), factor, out, room, written, flags(checksum));
                 });
@@ -187,7 +187,7 @@ nb::object slice(nb::handle bytes, std::size_t first, std::size_t n, bool checks
   const View s = View::read(bytes);
   const stretto_stream_info info = inspected(s);
   const double part = static_cast<double>(n) / static_cast<double>(std::max<std::uint64_t>(info.count, 1));
-  const double likely = 1.1 * part * static_cast<double>(s.bytes()) + slack;
+  const double likely = 1.1 * part * static_cast<double>(s.bytes()) + kSlack;
   return stream(static_cast<std::size_t>(likely), stretto_combine_bound(info.type, n), threads,
                 [&](void* out, std::size_t room, std::size_t* written) {
                   return stretto_stream_slice(s.data(), s.bytes(), first, n, out, room, written, flags(checksum));

@@ -16,7 +16,7 @@ namespace stretto::api {
 
 class Choosers {
  public:
-  static constexpr std::size_t most = 8;  // the oldest is forgotten, and lives as long as its communicators
+  static constexpr std::size_t kMost = 8;  // the oldest is forgotten, and lives as long as its communicators
 
   static Choosers& here() {
     static Choosers& all = *new Choosers;  // threads may make communicators while the process ends
@@ -32,7 +32,7 @@ class Choosers {
     auto made = std::make_shared<select::SharedChooser>(std::move(profile), std::move(topology));
     made->eager_limit = eager_limit;
     made->messages = std::move(messages);
-    if (kept_.size() >= most) kept_.erase(kept_.begin());
+    if (kept_.size() >= kMost) kept_.erase(kept_.begin());
     kept_.push_back({key, made});
     return made;
   }

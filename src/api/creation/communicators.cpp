@@ -20,8 +20,8 @@ using call::to_c;
 
 namespace {
 
-constexpr std::chrono::seconds patience{300};
-constexpr Purpose purpose = "for a communicator";
+constexpr std::chrono::seconds kPatience{300};
+constexpr Purpose kPurpose = "for a communicator";
 
 struct Parts {
   Parts() = default;
@@ -125,14 +125,14 @@ class Participation {
   void end(Meeting& m) {
     if (m.over) return;
     if (m.status == Status::ok)
-      if (const Status s = guarded(purpose, [&] { m.parts = Parts(group_.ranks); }); s != Status::ok) m.refuse(s);
+      if (const Status s = guarded(kPurpose, [&] { m.parts = Parts(group_.ranks); }); s != Status::ok) m.refuse(s);
     m.over = true;
     group_.current ^= 1;
     group_.changed.notify_all();
   }
 
   bool await(const bool& what) {
-    return group_.changed.wait_for(lock_, patience, [&] { return what; });
+    return group_.changed.wait_for(lock_, kPatience, [&] { return what; });
   }
 
   stretto_thread_group_s& group_;

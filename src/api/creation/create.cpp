@@ -20,7 +20,7 @@
 namespace stretto::api {
 namespace {
 
-constexpr Purpose making = "for a communicator";
+constexpr Purpose kMaking = "for a communicator";
 
 // Collective, also where it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
@@ -35,7 +35,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   if (s == Status::ok) s = m;
   if (s == Status::ok) s = ask_comm_cores();
   if (s == Status::ok) s = check_wait_mode();
-  const Status n = guarded(making, [&] { *native = transport.make_native(); });
+  const Status n = guarded(kMaking, [&] { *native = transport.make_native(); });
   return n == Status::ok ? s : n;
 }
 
@@ -64,7 +64,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
   std::string no_node;
   if (hosts == 1)
     if (const Status s = find_node(t, all, topology, profile, &no_node, &node); s != Status::ok) return s;
-  return guarded(making, [&] {
+  return guarded(kMaking, [&] {
     backend::MakeHost make_host;
     if (hosts > 1) make_host = later_node(t, all, topology, profile, &no_node);
     made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));

@@ -15,12 +15,12 @@ namespace {
 struct Launcher {
   const char *rank, *size;
 };
-constexpr Launcher launchers[] = {{"STRETTO_RANK", "STRETTO_SIZE"},
-                                  {"RANK", "WORLD_SIZE"},
-                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                  {"PMI_RANK", "PMI_SIZE"},
-                                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-                                  {"SLURM_PROCID", "SLURM_NTASKS"}};
+constexpr Launcher kLaunchers[] = {{"STRETTO_RANK", "STRETTO_SIZE"},
+                                   {"RANK", "WORLD_SIZE"},
+                                   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                   {"PMI_RANK", "PMI_SIZE"},
+                                   {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                                   {"SLURM_PROCID", "SLURM_NTASKS"}};
 
 bool is_set(const char* name) noexcept {
   const char* const text = secure_getenv(name);
@@ -39,9 +39,9 @@ Status read_number(const char* name, int* number) noexcept {
 }  // namespace
 
 Status read_rank(int* rank, int* ranks) noexcept {
-  const auto* const launcher = std::find_if(std::begin(launchers), std::end(launchers),
+  const auto* const launcher = std::find_if(std::begin(kLaunchers), std::end(kLaunchers),
                                             [](const Launcher& l) { return is_set(l.rank) && is_set(l.size); });
-  if (launcher == std::end(launchers))
+  if (launcher == std::end(kLaunchers))
     return fail(
         Status::invalid_argument,
         std::string_view("the environment does not say which rank this is, and of how many: start the program "

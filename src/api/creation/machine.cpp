@@ -329,7 +329,7 @@ Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introd
     if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
     own->introduction = introduce();
     const char* given = secure_getenv("STRETTO_LEVELS");
-    const std::string_view levels = given != nullptr ? given : topology::all_levels;
+    const std::string_view levels = given != nullptr ? given : topology::kAllLevels;
     std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
     all->resize(static_cast<std::size_t>(ranks));
     introductions->resize(all->size());

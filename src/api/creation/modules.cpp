@@ -15,7 +15,7 @@
 namespace stretto::api {
 namespace {
 
-constexpr Purpose loading = "to load a module";
+constexpr Purpose kLoading = "to load a module";
 
 std::string directory() {
   if (const char* given = secure_getenv("STRETTO_MODULES"); given && *given) return given;
@@ -49,7 +49,7 @@ Status load(const std::string& name, const backend::Module** module) {
                   file);
     return fail(Status::unsupported, "no module for {}: {}", name, reason);
   }
-  const auto* found = static_cast<const backend::Module*>(dlsym(library, backend::module_symbol));
+  const auto* found = static_cast<const backend::Module*>(dlsym(library, backend::kModuleSymbol));
   const Status s = compare(file, found);
   if (s == Status::ok)
     *module = found;
@@ -61,7 +61,7 @@ Status load(const std::string& name, const backend::Module** module) {
 using GetVersion = int (*)(char*, int*);
 using GetAbi = int (*)(int*, int*);
 
-constexpr const char* version_symbol = "MPI_Get_library_version";
+constexpr const char* kVersionSymbol = "MPI_Get_library_version";
 
 // RTLD_DEFAULT does not see a library that was loaded for another alone.
 std::vector<std::string> libraries() {
@@ -78,11 +78,11 @@ std::vector<std::string> libraries() {
 }
 
 void* find_function() {
-  if (void* seen = dlsym(RTLD_DEFAULT, version_symbol)) return seen;
+  if (void* seen = dlsym(RTLD_DEFAULT, kVersionSymbol)) return seen;
   for (const std::string& name : libraries()) {
     void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (!library) continue;
-    void* const function = dlsym(library, version_symbol);
+    void* const function = dlsym(library, kVersionSymbol);
     dlclose(library);  // others keep it
     if (function) return function;
   }
@@ -112,16 +112,16 @@ stretto_mpi abi_of(void* library, std::string_view version) {
 }  // namespace
 
 Status find_module(const std::string& name, const backend::Module** module) noexcept {
-  return guarded(loading, [&] { return load(name, module); });
+  return guarded(kLoading, [&] { return load(name, module); });
 }
 
 Status find_loaded_mpi(LoadedMpi* mpi) noexcept {
-  return guarded(loading, [&] {
+  return guarded(kLoading, [&] {
     void* const library = find_library();
     if (!library) return fail(Status::unsupported, std::string_view("no MPI is loaded in this process"));
     char text[8192] = "";  // the longest of all MPIs, since it is not known which
     int length = 0;
-    reinterpret_cast<GetVersion>(dlsym(library, version_symbol))(text, &length);
+    reinterpret_cast<GetVersion>(dlsym(library, kVersionSymbol))(text, &length);
     const std::string_view all(text);
     mpi->version = all.substr(0, all.find_first_of("\n,"));
     mpi->abi = abi_of(library, all);

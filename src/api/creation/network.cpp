@@ -19,11 +19,11 @@
 namespace stretto::api {
 namespace {
 
-constexpr std::size_t short_bytes = 8, medium_bytes = std::size_t{8} << 10, long_bytes = std::size_t{256} << 10;
-constexpr std::size_t each = 4, most_rounds = 3;  // messages of a length in a round
-constexpr double patience = 60;                   // seconds, of a message
+constexpr std::size_t kShortBytes = 8, kMediumBytes = std::size_t{8} << 10, kLongBytes = std::size_t{256} << 10;
+constexpr std::size_t kEach = 4, kMostRounds = 3;  // messages of a length in a round
+constexpr double kPatience = 60;                   // seconds, of a message
 
-constexpr std::size_t core_bytes = std::size_t{128} << 10;  // of messages whose core time is taken
+constexpr std::size_t kCoreBytes = std::size_t{128} << 10;  // of messages whose core time is taken
 
 struct KnownSpeed {
   std::atomic<double> latency, byte, short_byte, core_message, core_byte;
@@ -64,9 +64,9 @@ Status pass(carrier::Carrier& messages, Neighbours to, std::uint64_t tag, std::b
     s = look(done, &n);
     for (std::size_t i = 0; i < n && s == Status::ok; ++i) s = done[i].status;
     left -= static_cast<int>(n);
-    if (s == Status::ok && left > 0 && Waiting::clock() - begun > patience)
+    if (s == Status::ok && left > 0 && Waiting::clock() - begun > kPatience)
       s = fail(Status::timeout, "a message of {} bytes to rank {} and one from rank {} did not pass within {} s", bytes,
-               to.next, to.previous, patience);
+               to.next, to.previous, kPatience);
   }
   return s;
 }
@@ -124,21 +124,21 @@ Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* ou
 }
 
 Status measure_speed(carrier::Carrier& messages, Neighbours to, std::byte* memory, MessageTimes* times) noexcept {
-  std::byte *out = memory, *in = memory + long_bytes;
-  std::array<double, each> brief{}, medium{}, whole{};
-  Status s = pass_many(messages, to, out, in, short_bytes, &brief);
-  if (s == Status::ok) s = pass_many(messages, to, out, in, medium_bytes, &medium);
-  if (s == Status::ok) s = pass_many(messages, to, out, in, long_bytes, &whole);
+  std::byte *out = memory, *in = memory + kLongBytes;
+  std::array<double, kEach> brief{}, medium{}, whole{};
+  Status s = pass_many(messages, to, out, in, kShortBytes, &brief);
+  if (s == Status::ok) s = pass_many(messages, to, out, in, kMediumBytes, &medium);
+  if (s == Status::ok) s = pass_many(messages, to, out, in, kLongBytes, &whole);
   if (s == Status::ok) times->take(brief, medium, whole);
   return s;
 }
 
 Status measure_core(carrier::Carrier& messages, Neighbours to, std::byte* memory, NetworkSpeed* speed) noexcept {
-  std::byte *out = memory, *in = memory + long_bytes;
+  std::byte *out = memory, *in = memory + kLongBytes;
   std::array<double, 3> brief{}, whole{};
-  Status s = pass_beside_work(messages, to, out, in, short_bytes, &brief);
-  if (s == Status::ok) s = pass_beside_work(messages, to, out, in, core_bytes, &whole);
-  if (s == Status::ok) set_core_times(brief, whole, core_bytes, speed);
+  Status s = pass_beside_work(messages, to, out, in, kShortBytes, &brief);
+  if (s == Status::ok) s = pass_beside_work(messages, to, out, in, kCoreBytes, &whole);
+  if (s == Status::ok) set_core_times(brief, whole, kCoreBytes, speed);
   return s;
 }
 
@@ -166,7 +166,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   Status s = guarded("to probe the network", [&] {
     all.resize(static_cast<std::size_t>(transport.size()));
     settled.resize(all.size());
-    memory = std::make_unique<std::byte[]>(2 * long_bytes);
+    memory = std::make_unique<std::byte[]>(2 * kLongBytes);
   });
   if (s = node::agree(transport, s); s != Status::ok) return s;
   NetworkSpeed own;
@@ -178,13 +178,13 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
     return s = node::agree(transport, s);
   };
   MessageTimes times;
-  for (std::size_t round = 0; round < most_rounds; ++round) {
+  for (std::size_t round = 0; round < kMostRounds; ++round) {
     if (together([&] { return measure_speed(messages, to, memory.get(), &times); }) != Status::ok) return s;
     const std::int32_t mine = to.next < 0 || times.settled() ? 1 : 0;
     if (s = transport.allgather(&mine, sizeof mine, settled.data()); s != Status::ok) return s;
     if (std::count(settled.begin(), settled.end(), 0) == 0) break;
   }
-  if (to.next >= 0) own = times.speed(medium_bytes, long_bytes);
+  if (to.next >= 0) own = times.speed(kMediumBytes, kLongBytes);
   // All ranks have measured the speed before one works beside messages: hosts may share cores.
   if (together([&] { return measure_core(messages, to, memory.get(), &own); }) != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;

@@ -61,8 +61,8 @@ class MessageTimes {
   }
 
  private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
-  double brief_ = never, medium_ = never, least_ = never, second_ = never;
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  double brief_ = kNever, medium_ = kNever, least_ = kNever, second_ = kNever;
 };
 
 // Core times of a message and of its bytes, from pairs of messages, one sent and one received. The least of each

@@ -64,7 +64,7 @@ topology::Topology host_of(const topology::Topology& topology, int rank) {
   return topology::Topology(std::move(places), topology.cores_per_host());
 }
 
-constexpr Purpose sharing = "for the collectives of a host";
+constexpr Purpose kSharing = "for the collectives of a host";
 
 // Rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: it does not fit the
 // machine.
@@ -74,7 +74,7 @@ Status ask_hierarchies(backend::Transport& transport, const topology::Topology& 
   std::string wish;
   if (const Status s = share_text(transport, given != nullptr ? given : "", &wish); s != Status::ok) return s;
   Status found = Status::ok;
-  const Status s = guarded(sharing, [&] {
+  const Status s = guarded(kSharing, [&] {
     std::vector<topology::Place> places;
     places.reserve(static_cast<std::size_t>(topology.ranks()));
     for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
@@ -88,7 +88,7 @@ Status ask_hierarchies(backend::Transport& transport, const topology::Topology& 
 Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
             node::Hierarchies hierarchies, std::unique_ptr<node::Collectives>* made) noexcept {
   std::optional<stretto::node::Options> options;
-  Status s = guarded(sharing, [&] { options = options_for(topology, profile, std::move(hierarchies), transport); });
+  Status s = guarded(kSharing, [&] { options = options_for(topology, profile, std::move(hierarchies), transport); });
   if (s = node::agree(transport, s); s != Status::ok) return s;
   // Peers map an arena when they meet, so it must exist by then.
   if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
@@ -115,12 +115,12 @@ Status find_node(backend::Transport& transport, const std::vector<Introduction>&
   std::optional<node::Hierarchies> hierarchies;
   Status s = ask_hierarchies(transport, topology, &hierarchies);
   if (s = node::agree(transport, s); s != Status::ok) return s;
-  s = node::agree(transport, guarded(sharing, [&] { *why = objection(all, topology); }));
+  s = node::agree(transport, guarded(kSharing, [&] { *why = objection(all, topology); }));
   if (s == Status::ok && !why->empty()) return s;
   if (s == Status::ok) s = meet(transport, topology, profile, std::move(*hierarchies), node);
   if (s == Status::ok) return s;
   node->reset();
-  return guarded(sharing, [why] { *why = message(); });
+  return guarded(kSharing, [why] { *why = message(); });
 }
 
 backend::MakeHost later_node(backend::Transport& transport, const std::vector<Introduction>& all,

@@ -32,7 +32,7 @@ class CallersStore final : public carrier::Store {
       std::size_t bytes = 0;
       const stretto_status s = store_.get(store_.context, key.c_str(), seconds, value->data(), capacity, &bytes);
       if (s == STRETTO_TIMEOUT) return fail(Status::timeout, "the store has no {} after {} s", key, seconds);
-      if (s == STRETTO_BUFFER_TOO_SMALL && bytes > capacity && bytes <= most) {
+      if (s == STRETTO_BUFFER_TOO_SMALL && bytes > capacity && bytes <= kMost) {
         capacity = bytes;
         continue;
       }
@@ -47,7 +47,7 @@ class CallersStore final : public carrier::Store {
   }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 30;
+  static constexpr std::size_t kMost = std::size_t{1} << 30;
 
   static Status ended(const char* what, const std::string& key, stretto_status s) noexcept {
     if (s == STRETTO_OK) return Status::ok;

@@ -23,8 +23,8 @@
 namespace stretto::api {
 namespace {
 
-constexpr const char* setting = "STRETTO_DEVICE_CARRIER";
-constexpr const char* codes_setting = "STRETTO_DEVICE_CODES";
+constexpr const char* kSetting = "STRETTO_DEVICE_CARRIER";
+constexpr const char* kCodesSetting = "STRETTO_DEVICE_CODES";
 
 enum Fact : std::uint64_t {
   no_nccl = 1,
@@ -39,14 +39,14 @@ enum Fact : std::uint64_t {
   unknown_codes = 512
 };
 
-std::string_view given(const char* name = setting) noexcept {
+std::string_view given(const char* name = kSetting) noexcept {
   const char* const text = secure_getenv(name);
   return text ? text : "";
 }
 
 std::optional<payload::Codes> asked_codes() noexcept {
   using payload::Codes;
-  const std::string_view name = given(codes_setting);
+  const std::string_view name = given(kCodesSetting);
   if (name.empty()) return Codes::in_passing;
   if (name == "when_met") return Codes::when_met;
   return name == "ahead" ? std::optional(Codes::ahead) : std::nullopt;
@@ -71,18 +71,18 @@ class LinkMaker {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
     if (all & wants_unknown)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", setting,
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", kSetting,
                   given());
     if (all & unknown_codes)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give when_met or ahead", codes_setting,
-                  given(codes_setting));
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give when_met or ahead", kCodesSetting,
+                  given(kCodesSetting));
     if (all & paces_another_carrier)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
-                  carrier::pace_setting, setting);
+                  carrier::kPaceSetting, kSetting);
     const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_peer | wants_host);
     if (std::popcount(wants) > 1)
-      return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}", setting,
+      return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}", kSetting,
                   given(), carrier::is_paced() ? ", and messages are slowed down" : "");
     Status s = Status::ok;
     if ((wants == 0 || wants == wants_nccl) && !(all & no_nccl)) s = make_nccl();
@@ -95,7 +95,7 @@ class LinkMaker {
     if (link_.messages() || wants == 0 || wants == wants_host) return Status::ok;
     link_.made = false;
     const char* const what = wants & wants_nccl ? "nccl" : wants & wants_peer ? "peer" : "transport";
-    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}", what, setting,
+    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}", what, kSetting,
                 wants & wants_nccl   ? link_.why_no_library
                 : wants & wants_peer ? link_.why_no_peer
                                      : "the transport does not take memory of devices");
@@ -224,15 +224,15 @@ Status force_native(const stretto_comm_s& comm, bool all_on_devices, Call* call)
   if (!all_on_devices)
     return fail(Status::unsupported,
                 "schedule {} in the memory of devices needs every rank's buffers there, and options.check = 1",
-                call::native_name);
+                call::kNativeName);
   if (!link.library)
     return fail(Status::unsupported, "schedule {} in the memory of devices needs NCCL on 2 ranks or more: {}",
-                call::native_name, comm.size == 1 ? "there is one" : link.why_no_library.c_str());
+                call::kNativeName, comm.size == 1 ? "there is one" : link.why_no_library.c_str());
   if (!comm.backends.device->serves(*call))
     return fail(Status::unsupported, "{} has no {}{} of {}{}{}", link.library->name(),
                 call->nonblocking ? "started " : "", name(call->collective), type_name(call->type),
                 reduces(call->collective) ? " by " : "", reduces(call->collective) ? op_name(call->op) : "");
-  call->settings.schedule = call::native_name;
+  call->settings.schedule = call::kNativeName;
   return Status::ok;
 }
 

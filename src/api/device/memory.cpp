@@ -16,8 +16,8 @@ using device::told;
 
 namespace {
 
-constexpr int cuda_no_memory = 2;  // cudaErrorMemoryAllocation
-constexpr double interrupt_every = 0.05;
+constexpr int kCudaNoMemory = 2;  // cudaErrorMemoryAllocation
+constexpr double kInterruptEvery = 0.05;
 
 // Meanwhile this thread's CUDA uses the stream's device.
 class StreamVisit {
@@ -49,7 +49,7 @@ Status wait_for(const Plugin& plugin, void* event) noexcept {
     int over = 0;
     if (const Status s = told(plugin, plugin.is_over(event, &over), "an event"); s != Status::ok || over) return s;
     waiting.rest();
-    if (const double now = Waiting::clock(); now - asked > interrupt_every) {
+    if (const double now = Waiting::clock(); now - asked > kInterruptEvery) {
       asked = now;
       if (interrupted()) return fail(Status::timeout, "the wait for a stream was interrupted");
     }
@@ -112,7 +112,7 @@ stretto_status stretto_cuda_allocate(stretto_memory kind, size_t bytes, void** p
   if (s == Status::ok) s = device::find_plugin(&plugin);
   if (s != Status::ok) return to_c(s);
   const int error = plugin->allocate(static_cast<MemoryKind>(kind), bytes, p);
-  if (error == cuda_no_memory)
+  if (error == kCudaNoMemory)
     return to_c(fail(Status::out_of_memory, "no {} bytes: {}", bytes, plugin->error_text(error)));
   return to_c(told(*plugin, error, "memory"));
 }

@@ -68,7 +68,7 @@ class DeviceBackend final : public backend::Backend {
  public:
   DeviceBackend(backend::DeviceComm& library, engine::Engine& engine) noexcept : library_(library), engine_(engine) {}
 
-  const char* name() const noexcept override { return call::native_name; }
+  const char* name() const noexcept override { return call::kNativeName; }
 
   bool serves(const Call& c) const noexcept override { return library_.serves(c); }
   bool starts(const Call& c) const noexcept override { return c.nonblocking; }
@@ -110,7 +110,7 @@ class DeviceBackend final : public backend::Backend {
       if (const Status s = begun.test(&done, nullptr); done) return s;
       waiting.rest();
       const auto now = Clock::now();
-      if (now - looked < look_every) continue;
+      if (now - looked < kLookEvery) continue;
       looked = now;
       if (const Status s = engine_.usable(number); s != Status::ok) return s;
       const std::chrono::duration<double> waited = now - since;
@@ -121,7 +121,7 @@ class DeviceBackend final : public backend::Backend {
     }
   }
 
-  static constexpr auto look_every = std::chrono::milliseconds(50);
+  static constexpr auto kLookEvery = std::chrono::milliseconds(50);
   backend::DeviceComm& library_;
   engine::Engine& engine_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using device::Device;
 
-constexpr std::size_t lane = 0;
+constexpr std::size_t kLane = 0;
 
 class Finder final : device::Owner {
  public:
@@ -36,7 +36,7 @@ class Finder final : device::Owner {
 
   Status wait() noexcept {
     device::LanePositions all;
-    Status s = device_.mark(1u << lane, &all);
+    Status s = device_.mark(1u << kLane, &all);
     while (s == Status::ok && !device_.passed(all)) {
       std::this_thread::yield();
       s = device_.poll();
@@ -45,13 +45,13 @@ class Finder final : device::Owner {
   }
 
   Status copy(void* to, const void* from, std::size_t bytes) noexcept {
-    return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(lane)), "a copy");
+    return device_.check(device_.plugin().copy(to, from, bytes, device_.stream(kLane)), "a copy");
   }
 
   Status pass(const void* values, std::size_t count, double above, codec::Interval* interval,
               std::uint64_t* left_out) noexcept {
     payload::Buffer found, pinned;
-    Status s = device_.pool(lane).take(2 * sizeof(double), &found);
+    Status s = device_.pool(kLane).take(2 * sizeof(double), &found);
     if (s == Status::ok) s = device_.pinned().take(2 * sizeof(double), &pinned);
     codec::cuda::Arguments a{};
     a.operation = codec::cuda::StreamOperation::range;
@@ -60,7 +60,7 @@ class Finder final : device::Owner {
     a.x = values;
     a.y = found.data();
     a.above = above;
-    if (s == Status::ok) s = device_.launch(lane, &a, {}, this, 0);
+    if (s == Status::ok) s = device_.launch(kLane, &a, {}, this, 0);
     if (s == Status::ok) s = copy(pinned.data(), found.data(), 2 * sizeof(double));
     const Status waited = wait();
     if (s == Status::ok) s = waited != Status::ok ? waited : ended_;
@@ -86,7 +86,7 @@ Status find_values(stretto_comm_s& comm, Call* call) noexcept {
   Device& device = *call->device;
   const Device::Visit visit(device);
   if (call->stream) {
-    if (const Status s = device.start_after(*call->stream, lane + 1); s != Status::ok) return s;
+    if (const Status s = device.start_after(*call->stream, kLane + 1); s != Status::ok) return s;
   }
   Finder finder(device, codec_type(call->type));
   call->values.emplace();

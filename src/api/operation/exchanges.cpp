@@ -11,7 +11,7 @@ namespace stretto::api {
 namespace {
 
 void merge_words(const void* left, void* right, std::size_t count, void*) {
-  if (count != signature_words) return;
+  if (count != kSignatureWords) return;
   Signature from, into;
   std::memcpy(&from, left, sizeof from);
   std::memcpy(&into, right, sizeof into);
@@ -86,9 +86,9 @@ Status Exchanges::start_signatures(stretto_comm_s& comm, const Call& call) {
   spec.type = payload::Type::u64;
   spec.op = payload::Op::user;
   spec.user = {merge_words, nullptr, true};
-  const Status s = exchange_words(comm, comm.agreement, &own, &merged, signature_words, spec,
+  const Status s = exchange_words(comm, comm.agreement, &own, &merged, kSignatureWords, spec,
                                   timeout_of(call.settings.options), &request, owed);
-  if (s == Status::ok) owed = engine::Engine::next;
+  if (s == Status::ok) owed = engine::Engine::kNext;
   return s;
 }
 

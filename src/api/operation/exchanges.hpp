@@ -15,7 +15,7 @@ namespace stretto::api {
 // One block, never cut, exact. `in` and `out` are borrowed.
 Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
                       payload::Spec spec, double timeout, engine::Request* request,
-                      std::uint64_t number = engine::Engine::next);
+                      std::uint64_t number = engine::Engine::kNext);
 
 struct Exchanges {
   Signature own, merged;
@@ -23,10 +23,10 @@ struct Exchanges {
   std::uint64_t unchecked = 0;  // calls without an agreement before this one
   bool asked = false;
   bool carried = false;
-  bool same = false;                            // the words
-  std::uint64_t number = engine::Engine::next;  // of the words
+  bool same = false;                             // the words
+  std::uint64_t number = engine::Engine::kNext;  // of the words
   // Signatures must follow under this number, for which other ranks wait.
-  std::uint64_t owed = engine::Engine::next;
+  std::uint64_t owed = engine::Engine::kNext;
   std::vector<std::uint64_t> own_counts, all_counts;
   engine::Request request;  // of the one in flight
 

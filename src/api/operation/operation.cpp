@@ -303,7 +303,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   if (state_ == State::signing && is_first_to_sign()) {
     state_ = State::agreeing;
     if (!exchanges_.is_signed) exchanges_.sign(comm_, call_, decision_.needs, Status::ok);
-    if (!agrees_by_messages(comm_) || exchanges_.owed != engine::Engine::next)
+    if (!agrees_by_messages(comm_) || exchanges_.owed != engine::Engine::kNext)
       start_signatures();
     else if (const Status s = exchanges_.start_words(comm_, call_, decision_); s != Status::ok)
       lose(s);
@@ -315,7 +315,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   };
   if (state_ == State::agreed && may_start_data && (may_block || !links())) leave_agreed();
 } catch (...) {
-  lose(running.fail_caught());
+  lose(kRunning.fail_caught());
 }
 
 void Operation::start_signatures() noexcept {
@@ -335,7 +335,7 @@ bool Operation::is_first_to_sign() const noexcept {
 void Operation::test_data() noexcept {
   bool ended = false;
   Status s = pending_->test(&ended, &ran_);
-  if (!ended && number_ != engine::Engine::next) {
+  if (!ended && number_ != engine::Engine::kNext) {
     const Status others = comm_.data.usable(number_);
     if (others != Status::ok) {
       ended = true;

@@ -72,7 +72,7 @@ class Operation {
     done
   };
   using Clock = std::chrono::steady_clock;
-  static constexpr Purpose running = "to run a collective";
+  static constexpr Purpose kRunning = "to run a collective";
 
   // advance() and wait_alone() catch std::bad_alloc of these.
   void leave_comparing() noexcept;
@@ -116,7 +116,7 @@ class Operation {
   bool meeting_runs_ = false;
   bool exact_ = false;
   std::uint64_t number_ =
-      engine::Engine::next;  // a started collective's, of another backend, among the runs of comm_.data
+      engine::Engine::kNext;  // a started collective's, of another backend, among the runs of comm_.data
   engine::Report ran_;
   Clock::time_point begun_{};
   double agree_seconds_ = 0;

@@ -6,7 +6,7 @@ namespace stretto::api {
 namespace {
 
 // Until the cores take a starting call's steps, which do not move.
-constexpr std::chrono::milliseconds patience(10);
+constexpr std::chrono::milliseconds kPatience(10);
 
 // A communication core may go on meanwhile.
 void give_way(Guard& guard, Waiting& waiting) noexcept {
@@ -38,7 +38,7 @@ void Operation::lead(Guard& guard) noexcept {
   comm_.set_caller_leads(true);
   Clock::time_point since = Clock::now();
   Waiting waiting(true);
-  while (Clock::now() - since < patience) {
+  while (Clock::now() - since < kPatience) {
     const std::uint64_t moved = comm_.moves();
     comm_.progress({.beside = false, .after = false});
     if (!leads()) break;
@@ -57,7 +57,7 @@ void Operation::lead_in_memory(Guard& guard) noexcept {
   comm_.set_caller_leads(true);
   Clock::time_point since = Clock::now();
   Waiting waiting(true);
-  while (meeting_ && meeting_->leads() && Clock::now() - since < patience) {
+  while (meeting_ && meeting_->leads() && Clock::now() - since < kPatience) {
     if (meeting_->lead()) {
       since = Clock::now();
       waiting.reset();
@@ -89,7 +89,7 @@ bool Operation::wait_alone() noexcept try {
   if (!done()) advance(true, true);
   return true;
 } catch (...) {
-  lose(running.fail_caught());
+  lose(kRunning.fail_caught());
   return true;
 }
 

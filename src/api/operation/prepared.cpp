@@ -32,7 +32,7 @@ double seconds_since(Clock::time_point t) noexcept { return std::chrono::duratio
       (o.report && o.report->size < sizeof o.report->size) || (type | op | bound | scope | payload) > 0xFF)
     return false;
   const auto bit = [](bool b, int at) { return std::uint64_t{b} << at; };
-  const std::uint64_t kinds = PreparedKey::of_options | bit(rank_by_rank(s.collective, s.type, s.op, o), 2) |
+  const std::uint64_t kinds = PreparedKey::kOfOptions | bit(rank_by_rank(s.collective, s.type, s.op, o), 2) |
                               bit(o.schedule != nullptr, 3) | bit(o.reproducible != 0, 4) | bit(o.check != 0, 5);
   key->words = {kinds | number(s.collective) << 8 | type << 16 | op << 24 | std::uint64_t{buffers} << 32 | bound << 40 |
                     scope << 48 | payload << 56,
@@ -150,8 +150,8 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
 [[gnu::hot]] bool PreparedCalls::again(stretto_comm_s& comm, Collective collective, stretto_type type, stretto_op op,
                                        int root, std::size_t count, const void* send, void* recv,
                                        const stretto_options* options, Status* ended, bool* compared) noexcept {
-  static constexpr stretto_options defaults = STRETTO_OPTIONS_INIT;
-  const stretto_options& o = options ? *options : defaults;
+  static constexpr stretto_options kDefaults = STRETTO_OPTIONS_INIT;
+  const stretto_options& o = options ? *options : kDefaults;
   const Shape shape{collective, false, type, op, root, count};
   PreparedKey key;
   if (!comm.is_free() || !lines_ || !key_of(shape, buffers_kind(send, recv), o, &key)) return false;
@@ -172,7 +172,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
 void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, const Call& call,
                          const select::Decision& d, std::uint64_t digest, bool carried) noexcept {
   if (!call.counts.empty() || !call.inputs.empty() || (reduces(call.collective) && call.op == STRETTO_USER)) return;
-  if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, lines>);
+  if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, kLines>);
   if (!lines_) return;
   std::unique_ptr<backend::PreparedCall> prepared;
   if (!carried) prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));

@@ -23,7 +23,7 @@ struct PreparedKey {
   // Never all zero. Whole words: narrower writes, read as words, would stall on store forwarding.
   std::array<std::uint64_t, 5> words{};
 
-  static constexpr std::uint64_t of_options = 1, of_program = 2;  // in words[0]: whose arguments they are
+  static constexpr std::uint64_t kOfOptions = 1, kOfProgram = 2;  // in words[0]: whose arguments they are
 
   friend bool operator==(const PreparedKey& a, const PreparedKey& b) noexcept {
     return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) | (a.words[2] ^ b.words[2]) |
@@ -95,9 +95,9 @@ class PreparedCalls {
   bool asks_for_devices() const noexcept { return asks_for_devices_; }
 
  private:
-  static constexpr std::size_t lines = 64;  // in pairs: each key has two places
+  static constexpr std::size_t kLines = 64;  // in pairs: each key has two places
 
-  std::unique_ptr<std::array<Line, lines>> lines_;
+  std::unique_ptr<std::array<Line, kLines>> lines_;
   bool asks_for_devices_ = false;
 };
 

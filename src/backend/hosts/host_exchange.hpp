@@ -28,7 +28,7 @@ class HostExchange final : public node::Exchange {
   // Counts the remaining runs of `most`. Returns the first failure.
   Status fill_up() noexcept;
 
-  static constexpr int most = 96;
+  static constexpr int kMost = 96;
 
  private:
   engine::Engine& engine_;

@@ -18,7 +18,7 @@ using namespace call;
 namespace {
 
 // Bytes of operands that the kernel copies at once: they stay in the second-level cache until summed.
-constexpr std::size_t window_chunk = 128 * 1024;
+constexpr std::size_t kWindowChunk = 128 * 1024;
 
 void add(const engine::Report& piece, engine::Report* all) noexcept {
   all->algorithm = piece.algorithm;
@@ -98,7 +98,7 @@ std::shared_ptr<const schedule::Schedule> Hosts::schedule_of(Collective kind, co
   request.radix = choice.radix;
   auto made = std::make_shared<schedule::Schedule>(algorithm->build(request));
   place_between(peers, root_at, engine.carrier().rank(), engine.carrier().size(), made.get());
-  if (kept_.size() >= most_kept) kept_.clear();
+  if (kept_.size() >= kMostKept) kept_.clear();
   kept_.push_back({kind, choice.schedule, choice.blocks, choice.radix, root_at, std::move(peers), made});
   return made;
 }
@@ -141,12 +141,12 @@ PieceByPiece::PieceByPiece(Hosts& hosts, const Call& call, const Decision& decis
 }
 
 Status PieceByPiece::run_pieces(std::size_t pieces) {
-  const std::size_t lag = window_ ? most_behind : 0;
+  const std::size_t lag = window_ ? kMostBehind : 0;
   std::size_t begun = 0, ended = 0, left = 0;
   while (left < pieces) {
     if (pieces > 1) static_cast<void>(at_.engine.progress());
     Status s = Status::ok;
-    if (begun < pieces && begun - left < most_between)
+    if (begun < pieces && begun - left < kMostBetween)
       s = begin(begun++);
     else if (ended < pieces && ended - left <= lag)
       s = end(ended++);
@@ -179,17 +179,17 @@ Status PieceByPiece::open_window(const node::CallRecord& record, node::Window::B
 }
 
 Status PieceByPiece::sum_in_window(std::size_t at, std::size_t count, const std::byte* own, bool apart, std::byte* to) {
-  const std::size_t most = window_chunk / size_;
-  at_.copies.resize(std::max(at_.copies.size(), 3 * window_chunk));
+  const std::size_t most = kWindowChunk / size_;
+  at_.copies.resize(std::max(at_.copies.size(), 3 * kWindowChunk));
   std::byte* const room = at_.copies.data();
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t n = std::min(most, count - done);
     std::byte* const result = to + done * size_;
-    std::byte* const sum = apart ? room + 2 * window_chunk : result;
+    std::byte* const sum = apart ? room + 2 * kWindowChunk : result;
     const std::byte *first = nullptr, *next = nullptr;
     Status s = Status::ok;
     for (int r = 0; r < host_->size() && s == Status::ok; ++r) {
-      std::byte* const copied = room + (r == 0 ? 0 : window_chunk);
+      std::byte* const copied = room + (r == 0 ? 0 : kWindowChunk);
       const std::byte** const operand = r == 0 ? &first : &next;
       if (r == host_->rank())
         *operand = own + done * size_;

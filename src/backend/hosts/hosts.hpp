@@ -18,10 +18,10 @@
 namespace stretto::backend {
 
 // Pieces in flight between the hosts.
-inline constexpr std::size_t most_between = 8;
+inline constexpr std::size_t kMostBetween = 8;
 
 // Pieces whose results of other ranks are not copied yet.
-inline constexpr std::size_t most_behind = 2;
+inline constexpr std::size_t kMostBehind = 2;
 
 struct Room {
   std::vector<std::byte> bytes;
@@ -29,8 +29,8 @@ struct Room {
 };
 
 struct ShortRoom {
-  static constexpr std::size_t rooms = 3;
-  alignas(64) std::array<std::array<std::byte, schedule::longest_short_call>, rooms> bytes;
+  static constexpr std::size_t kRooms = 3;
+  alignas(64) std::array<std::array<std::byte, schedule::kLongestShortCall>, kRooms> bytes;
   ShortRoom* next = nullptr;
 };
 
@@ -74,14 +74,14 @@ struct Hosts {
   std::size_t number = 0;                          // of this rank among those of its host
   std::size_t lanes = 1;                           // ranks of the smallest host
   std::int32_t index = 0;
-  std::array<Piece, most_between> between;
+  std::array<Piece, kMostBetween> between;
   std::vector<std::byte> copies;
   std::unique_ptr<ShortRoom> short_room;
 
  private:
   void find_place() noexcept;
 
-  static constexpr std::size_t most_kept = 64;
+  static constexpr std::size_t kMostKept = 64;
 
   struct Kept {
     Collective kind;
@@ -113,7 +113,7 @@ class PieceByPiece {
   virtual Status leave(std::size_t index) = 0;
 
   bool alone() const noexcept { return host_ == nullptr; }
-  Piece& piece(std::size_t index) const noexcept { return at_.between[index % most_between]; }
+  Piece& piece(std::size_t index) const noexcept { return at_.between[index % kMostBetween]; }
 
   // Ranks without a lane count the run: all ranks number runs alike.
   Status pass() noexcept;

@@ -14,7 +14,7 @@ bool has_short_blocks(const Shape& s, int ranks) noexcept {
   switch (s.collective) {
     case Collective::allgather:
     case Collective::alltoall:
-      return s.count <= schedule::longest_short_vector / stretto_type_size(s.type) / static_cast<std::size_t>(ranks);
+      return s.count <= schedule::kLongestShortVector / stretto_type_size(s.type) / static_cast<std::size_t>(ranks);
     default: return false;
   }
 }
@@ -86,7 +86,7 @@ Status ShortBlocks::allgather(const std::byte* in, std::byte* out) noexcept {
 
 // A round goes some hosts up for sends and as many down for receives.
 Status ShortBlocks::exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept {
-  std::array<engine::ShortMessage, engine::Engine::most_short_messages> all;
+  std::array<engine::ShortMessage, engine::Engine::kMostShortMessages> all;
   std::size_t n = 0;
   for (std::size_t k = 1; k < hosts(); ++k) {
     const std::size_t up = (here_ + k) % hosts(), down = (here_ + hosts() - k) % hosts();

@@ -88,8 +88,8 @@ class ReduceScatter final : public PieceByPiece {
     slot_ = lane_bytes({.first = 0, .count = step_, .block = nullptr, .apart = false, .room = nullptr, .request = {}},
                        here());
     if (in_lane_ && has_several(here())) {
-      slots_ = at_.make_room(Hosts::Use::read_by_peers, most_between * slot_);
-      results = {slots_, most_between * slot_};
+      slots_ = at_.make_room(Hosts::Use::read_by_peers, kMostBetween * slot_);
+      results = {slots_, kMostBetween * slot_};
     }
     const node::CallRecord record{kind_, static_cast<std::uint8_t>(type_), static_cast<std::uint8_t>(inside_.op), 0,
                                   total};
@@ -127,10 +127,10 @@ class ReduceScatter final : public PieceByPiece {
     for (const Members& host : at_.members) all += lane_bytes(piece, host);
     piece.apart = has_several(here());
     std::byte* const room = piece.make_room(all + (piece.apart && !window_ ? lane_bytes(piece, here()) : 0));
-    piece.block = !piece.apart ? own_part(piece) : window_ ? slots_ + index % most_between * slot_ : room + all;
-    if (!piece.apart || !window_ || index < most_between) return Status::ok;
+    piece.block = !piece.apart ? own_part(piece) : window_ ? slots_ + index % kMostBetween * slot_ : room + all;
+    if (!piece.apart || !window_ || index < kMostBetween) return Status::ok;
     return each_of(here(), lane_, [&](std::size_t, std::size_t number) {  // they have copied the slot's previous result
-      return number == lane_ ? Status::ok : window_->await_left(static_cast<int>(number), index - most_between);
+      return number == lane_ ? Status::ok : window_->await_left(static_cast<int>(number), index - kMostBetween);
     });
   }
 
@@ -181,7 +181,7 @@ class ReduceScatter final : public PieceByPiece {
       std::size_t before = 0;
       for (std::size_t i = lane_; i < at_.number; i += lanes_)
         before += bytes_of(piece, static_cast<std::size_t>(here()[i]));
-      const Status s = window_->fetch(static_cast<int>(lane_), index, index % most_between * slot_ + before,
+      const Status s = window_->fetch(static_cast<int>(lane_), index, index % kMostBetween * slot_ + before,
                                       bytes_of(piece, rank_), own_part(piece));
       if (s != Status::ok) return s;
     }

@@ -38,8 +38,8 @@ bool is_short(const Shape& s) noexcept {
     case Collective::allreduce:
     case Collective::reduce:
       return s.op != STRETTO_USER && s.op != STRETTO_DIFFERENCE && s.count > 0 &&
-             bytes_of(s) <= schedule::longest_short_call;
-    case Collective::bcast: return s.count > 0 && bytes_of(s) <= schedule::longest_short_call;
+             bytes_of(s) <= schedule::kLongestShortCall;
+    case Collective::bcast: return s.count > 0 && bytes_of(s) <= schedule::kLongestShortCall;
     case Collective::barrier: return true;
     default: return false;
   }
@@ -117,10 +117,10 @@ Status ShortVector::move(const void* in, void* out) noexcept {
 }
 
 Status ShortVector::combine_all(const void* in, void* out) noexcept {
-  static constexpr std::byte arrives{1};
+  static constexpr std::byte kArrives{1};
   std::byte released{};
   if (kind_ == Collective::barrier) {
-    in = &arrives;
+    in = &kArrives;
     out = &released;
   }
   const bool to_all = kind_ != Collective::reduce;
@@ -166,7 +166,7 @@ Status ShortVector::sum_on_all() noexcept {
   if (paired && here_ % 2 == 0) {
     Status s = send(here_ + 1);
     if (s == Status::ok) s = receive(here_ + 1);
-    own_ = (own_ + 1) % rooms;
+    own_ = (own_ + 1) % kRooms;
     return s;
   }
   if (paired) {
@@ -204,10 +204,10 @@ Status ShortVector::send_from_root() noexcept {
   if (place > 0) {
     bit = place & (~place + 1);
     const Status s = receive(host_at(place - bit));
-    own_ = (own_ + 1) % rooms;
+    own_ = (own_ + 1) % kRooms;
     if (s != Status::ok) return s;
   }
-  std::array<engine::ShortMessage, engine::Engine::most_short_messages> all;
+  std::array<engine::ShortMessage, engine::Engine::kMostShortMessages> all;
   std::size_t n = 0;
   for (bit /= 2; bit > 0; bit /= 2) {
     if (place + bit < hosts) all[n++] = {peers_[host_at(place + bit)], true, own(), bytes_};
@@ -249,9 +249,9 @@ Status ShortVector::receive(std::size_t from) noexcept {
 Status ShortVector::combine(bool other_first) noexcept {
   std::byte *left = own(), *right = other();
   if (other_first) std::swap(left, right);
-  std::byte* const sum = room((own_ + 2) % rooms);
+  std::byte* const sum = room((own_ + 2) % kRooms);
   const Status s = node::join(inside_, type_, left, right, sum, count_);
-  own_ = (own_ + 2) % rooms;
+  own_ = (own_ + 2) % kRooms;
   return s;
 }
 

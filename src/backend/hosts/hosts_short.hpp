@@ -12,10 +12,10 @@
 
 namespace stretto::backend {
 
-// An exact allreduce, reduce, bcast or barrier within schedule::longest_short_call.
+// An exact allreduce, reduce, bcast or barrier within schedule::kLongestShortCall.
 bool is_short(const Shape& shape) noexcept;
 
-// An allgather or alltoall whose blocks of all ranks fit schedule::longest_short_vector.
+// An allgather or alltoall whose blocks of all ranks fit schedule::kLongestShortVector.
 bool has_short_blocks(const Shape& shape, int ranks) noexcept;
 
 class ShortCall : public PreparedCall {
@@ -60,7 +60,7 @@ class ShortVector final : public ShortCall {
   ShortVector(Hosts& hosts, const Shape& shape);
 
  private:
-  static constexpr std::size_t rooms = ShortRoom::rooms;
+  static constexpr std::size_t kRooms = ShortRoom::kRooms;
 
   Status make_rooms() noexcept override;
   void retain_rooms() noexcept override;
@@ -82,7 +82,7 @@ class ShortVector final : public ShortCall {
 
   std::byte* room(std::size_t i) const noexcept { return at_.short_room->bytes[i].data(); }
   std::byte* own() const noexcept { return room(own_); }
-  std::byte* other() const noexcept { return room((own_ + 1) % rooms); }
+  std::byte* other() const noexcept { return room((own_ + 1) % kRooms); }
 
   const std::size_t count_;
   const payload::Type type_;

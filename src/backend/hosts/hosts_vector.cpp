@@ -16,7 +16,7 @@ namespace {
 
 // Longer sums use all lanes: an additional message costs more than a longer one. A broadcast has one, so that the root
 // sends from its own memory.
-constexpr std::size_t longest_in_one_lane = 8 * 1024;
+constexpr std::size_t kLongestInOneLane = 8 * 1024;
 
 class VectorCall final : public PieceByPiece {
  public:
@@ -26,7 +26,7 @@ class VectorCall final : public PieceByPiece {
         count_(kind_ == Collective::barrier ? 0 : call.count),
         in_(reduces(kind_) && !in_place(call.send) ? static_cast<const std::byte*>(call.send) : nullptr),
         out_(static_cast<std::byte*>(call.recv)),
-        lanes_(count_ * size_ <= longest_in_one_lane || kind_ == Collective::bcast ? 1 : hosts.lanes) {
+        lanes_(count_ * size_ <= kLongestInOneLane || kind_ == Collective::bcast ? 1 : hosts.lanes) {
     if (kind_ == Collective::bcast && out_ == nullptr) out_ = static_cast<std::byte*>(const_cast<void*>(call.send));
     if (rooted(kind_)) {
       root_ = call.root;
@@ -49,8 +49,8 @@ class VectorCall final : public PieceByPiece {
     if (in_lane_ && !work_.schedule)
       return fail(Status::internal, "no schedule of {} between hosts", schedule::name(kind_));
     const std::size_t pieces = kind_ == Collective::barrier ? 1 : (count_ + step_ - 1) / step_;
-    const bool opens = kind_ == Collective::bcast ? count_ * size_ > longest_in_one_lane
-                                                  : kind_ == Collective::allreduce && lanes_ > 1;
+    const bool opens =
+        kind_ == Collective::bcast ? count_ * size_ > kLongestInOneLane : kind_ == Collective::allreduce && lanes_ > 1;
     if (!alone() && opens) {
       if (const Status s = open(pieces); s != Status::ok) return s;
     }

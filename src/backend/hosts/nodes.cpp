@@ -42,7 +42,7 @@ class Nodes final : public NodesBackend {
         hosts_(engine, groups),
         watched_(std::make_shared<Watched>()) {}
 
-  const char* name() const noexcept override { return node_name; }
+  const char* name() const noexcept override { return kNodeName; }
 
   bool serves(const Call& c) const noexcept override {
     if (c.nonblocking || c.settings.options.raw_below > 0 || is_pointless()) return false;

@@ -5,7 +5,7 @@
 namespace stretto::backend {
 namespace {
 
-constexpr Purpose to_reach("to reach that of other processes' devices");
+constexpr Purpose kToReach("to reach that of other processes' devices");
 
 }  // namespace
 
@@ -24,11 +24,11 @@ Status PeerMemory::lend(const void* p, device::MemoryHandle* handle, std::uint64
   }
   if (const int e = device_.plugin().export_memory(base, handle); e != 0)
     return refused(e, "memory for another process");
-  return guarded(to_reach, [&] { lent_.emplace(base, *handle); });
+  return guarded(kToReach, [&] { lent_.emplace(base, *handle); });
 }
 
 Status PeerMemory::open(const device::MemoryHandle& handle, std::byte** base) noexcept {
-  return guarded(to_reach, [&] {
+  return guarded(kToReach, [&] {
     const std::string key(reinterpret_cast<const char*>(handle.bytes), sizeof handle.bytes);
     const auto [at, fresh] = opened_.emplace(key, nullptr);
     const int e = fresh ? device_.plugin().import_memory(handle, &at->second) : 0;

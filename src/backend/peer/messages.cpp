@@ -25,7 +25,7 @@ using carrier::Completion;
 using carrier::DeviceTransfer;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto longest_end = std::chrono::seconds(2);
+constexpr auto kLongestEnd = std::chrono::seconds(2);
 
 struct Transfer {
   // open: no offer has come. waits: for a note. lent: our device may read it. moves: our device copies. tells: a note
@@ -46,7 +46,7 @@ struct Offer {
   Note note;
 };
 
-constexpr Purpose for_messages("for messages between devices");
+constexpr Purpose kForMessages("for messages between devices");
 
 class Peers final : public PeerMessages, PeerNotes::Reader {
  public:
@@ -201,7 +201,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
       free_events_.pop_back();
       return Status::ok;
     }
-    Status s = guarded(for_messages, [&] {
+    Status s = guarded(kForMessages, [&] {
       free_events_.reserve(events_.size() + 1);
       events_.reserve(events_.size() + 1);
     });
@@ -213,7 +213,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   template <class T>
   static Status append(std::list<T>* to, std::list<T>* spare) noexcept {
     if (spare->empty()) {
-      if (const Status s = guarded(for_messages, [&] { spare->emplace_back(); }); s != Status::ok) return s;
+      if (const Status s = guarded(kForMessages, [&] { spare->emplace_back(); }); s != Status::ok) return s;
     }
     spare->front() = T{};
     to->splice(to->end(), *spare, spare->begin());
@@ -239,7 +239,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     t.state = State::moves;
     if (s != Status::ok) return s;
     if (const Status e = take_event(&t.event); e != Status::ok) return e;
-    if (const Status e = guarded(for_messages, [&] { moving_.push_back(&t); }); e != Status::ok) return e;
+    if (const Status e = guarded(kForMessages, [&] { moving_.push_back(&t); }); e != Status::ok) return e;
     return check(plugin().record(t.event, stream_), "an event");
   }
 
@@ -377,7 +377,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   // may still access.
   void end() noexcept {
     const device::Device::Visit visit(device_);
-    const auto limit = Clock::now() + longest_end;
+    const auto limit = Clock::now() + kLongestEnd;
     const bool quiet = comes_to_end(limit);
     if (quiet) memory_.close_all();
     const bool all = notes_.close(quiet, limit);
@@ -425,7 +425,7 @@ PeerCard peer_card(int device) noexcept {
 
 Status make_peer_messages(device::Device& device, std::span<const PeerCard> cards,
                           std::unique_ptr<carrier::Carrier>* carrier, std::unique_ptr<PeerMessages>* made) noexcept {
-  return guarded(for_messages, [&] {
+  return guarded(kForMessages, [&] {
     const int rank = *carrier ? (*carrier)->rank() : 0;
     auto peers = std::make_unique<Peers>(device, cards, rank);
     if (const Status s = peers->open(carrier); s != Status::ok) return s;

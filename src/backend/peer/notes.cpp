@@ -11,7 +11,7 @@
 namespace stretto::backend {
 namespace {
 
-constexpr std::uint64_t tag_of_notes = 0;
+constexpr std::uint64_t kTagOfNotes = 0;
 
 }  // namespace
 
@@ -40,13 +40,13 @@ Status PeerNotes::tell(int peer, const Note& note, std::uint64_t transfer) noexc
   mail_->letters.splice(mail_->letters.end(), spare_letters_, spare_letters_.begin());
   Letter& letter = mail_->letters.back();
   letter = {note, lost_.size() + ++numbers_, transfer};
-  const Status s = carrier_->start_send(peer, tag_of_notes, &letter.note, sizeof letter.note, letter.id);
+  const Status s = carrier_->start_send(peer, kTagOfNotes, &letter.note, sizeof letter.note, letter.id);
   if (s != Status::ok) mail_->letters.pop_back();
   return s;
 }
 
 void PeerNotes::listen(std::size_t peer) noexcept {
-  if (carrier_->start_recv(static_cast<int>(peer), tag_of_notes, &mail_->inbox[peer], sizeof(Note), peer) != Status::ok)
+  if (carrier_->start_recv(static_cast<int>(peer), kTagOfNotes, &mail_->inbox[peer], sizeof(Note), peer) != Status::ok)
     lost_[peer] = 1;
 }
 

@@ -18,14 +18,14 @@
 namespace stretto {
 namespace {
 
-constexpr int most_cpus = 8192;
-constexpr int looks = 500;
-constexpr timespec moment{0, 20'000};
+constexpr int kMostCpus = 8192;
+constexpr int kLooks = 500;
+constexpr timespec kMoment{0, 20'000};
 
 }  // namespace
 
 struct CommunicationCpus {
-  cpu_set_t sets[most_cpus / CPU_SETSIZE];
+  cpu_set_t sets[kMostCpus / CPU_SETSIZE];
 
   CommunicationCpus() noexcept { CPU_ZERO_S(sizeof sets, sets); }
   void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), sizeof sets, sets); }
@@ -57,7 +57,7 @@ Status check(const std::vector<int>& cores) noexcept {
   CommunicationCpus usable;
   if (const Status s = allowed(&usable); s != Status::ok) return s;
   for (auto core = cores.begin(); core != cores.end(); ++core) {
-    if (*core < 0 || *core >= most_cpus || !usable.has(*core))
+    if (*core < 0 || *core >= kMostCpus || !usable.has(*core))
       return fail(Status::invalid_argument, "core {} is not there, or this process may not use it", *core);
     if (std::find(cores.begin(), core, *core) != core)
       return fail(Status::invalid_argument, "core {} is given twice", *core);
@@ -77,7 +77,7 @@ Status parse_cores(std::string_view text, std::vector<int>* cores) noexcept {
       int last = first;
       if (rest.starts_with('-')) {
         rest.remove_prefix(1);
-        if (!number(&rest, &last) || last < first || last - first > most_cpus)
+        if (!number(&rest, &last) || last < first || last - first > kMostCpus)
           return fail(Status::invalid_argument, "cores '{}': a range is two numbers, the smaller one first", text);
       }
       for (int cpu = first; cpu <= last; ++cpu) cores->push_back(cpu);
@@ -251,11 +251,11 @@ void CommunicationCores::run(Thread& t) noexcept {
     } else if (!busy) {
       if (!t.ends.load(std::memory_order_acquire)) wakes_.wait(seen, std::memory_order_acquire);
       idle = 0;
-    } else if (++idle < looks) {
+    } else if (++idle < kLooks) {
       sched_yield();
     } else {
       spare = seen;
-      nanosleep(&moment, nullptr);
+      nanosleep(&kMoment, nullptr);
     }
   }
 }

@@ -9,7 +9,7 @@ namespace stretto::codec::cuda {
 template <class T>
 STRETTO_DEVICE T mean_of(Bits<T> bits, u32 divisor) {
   const T v = number_of<T>(bits);
-  if (v != v) return number_of<T>(bits | Bits<T>{1} << (SumShape<T>::mantissa - 1));
+  if (v != v) return number_of<T>(bits | Bits<T>{1} << (SumShape<T>::kMantissa - 1));
   return static_cast<T>(static_cast<double>(v) / divisor);
 }
 
@@ -102,7 +102,7 @@ struct Decompress {
     const bool marked = g.exceptions && g.uniform && !g.sums;
     T mark = 0;
     if (marked) {
-      Bits<T> bits = QuietNan<T>::bits;
+      Bits<T> bits = QuietNan<T>::kBits;
       if (!g.quiet) load_bits(operand_of<W, T>(g, false).stored(0), &bits);
       mark = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
     }
@@ -192,7 +192,7 @@ struct Decompress {
         W::each(
             [&](int j) {
               if (!(lanes >> j & 1)) return;
-              Bits<T> bits = QuietNan<T>::bits;
+              Bits<T> bits = QuietNan<T>::kBits;
               if (!g.quiet) load_bits(o.stored(before + static_cast<u32>(popcount(lanes & ((1u << j) - 1)))), &bits);
               const T v = divisor > 1 ? mean_of<T>(bits, divisor) : number_of<T>(bits);
               put_value(y, type, first + static_cast<u64>(32 * b + j), v);

@@ -20,7 +20,7 @@ STRETTO_DEVICE bool first_wins(Bits<T> a, bool a_exception, Bits<T> b, bool b_ex
 template <class T>
 STRETTO_DEVICE Bits<T> as_sum(Bits<T> bits) {
   const T v = number_of<T>(bits);
-  if (v != v) return QuietNan<T>::bits;
+  if (v != v) return QuietNan<T>::kBits;
   return v == 0 ? Bits<T>{0} : bits;
 }
 
@@ -164,7 +164,7 @@ struct Select {
       W::each(
           [&](int j) {
             if (!(lanes >> j & 1)) return;
-            Bits<T> bits = QuietNan<T>::bits;
+            Bits<T> bits = QuietNan<T>::kBits;
             if (!o.quiet) load_bits(o.stored(rank + static_cast<u32>(popcount(lanes & ((1u << j) - 1)))), &bits);
             if (sums) bits = as_sum<T>(bits);
             v[32 * b + j] = static_cast<i64>(bits);

@@ -226,8 +226,8 @@ constexpr DenseKernels DenseKernelsOf() {
 }
 
 Target Get() {
-  static constexpr Kernels kernels{ValueKernelsOf<float>(), ValueKernelsOf<double>(), &Add, DenseKernelsOf()};
-  return {hwy::TargetName(HWY_TARGET), &kernels};
+  static constexpr Kernels kKernels{ValueKernelsOf<float>(), ValueKernelsOf<double>(), &Add, DenseKernelsOf()};
+  return {hwy::TargetName(HWY_TARGET), &kKernels};
 }
 
 #else
@@ -241,10 +241,10 @@ HWY_AFTER_NAMESPACE();
 namespace stretto::codec {
 namespace {
 
-constexpr Compiled<Target()> compiled[] = STRETTO_COMPILED(Get);
+constexpr Compiled<Target()> kCompiled[] = STRETTO_COMPILED(Get);
 
 const Target& best() noexcept {
-  static const Target target = best_of(compiled)();
+  static const Target target = best_of(kCompiled)();
   return target;
 }
 
@@ -269,7 +269,7 @@ bool choose_portable_target(const char* name) noexcept {
     chosen_name_.store(nullptr, std::memory_order_release);
     return true;
   }
-  const auto get = best_of(compiled, name);
+  const auto get = best_of(kCompiled, name);
   const Target entry = get ? get() : Target{};
   if (!entry.kernels) return false;
   chosen_name_.store(entry.name, std::memory_order_release);

@@ -198,9 +198,9 @@ std::size_t copy_exception_runs(const GroupView& from, std::uint8_t* out, std::s
 }
 
 const std::uint8_t* quiet_nan_bytes(std::size_t size) noexcept {
-  static constexpr std::uint8_t float32[4] = {0, 0, 0xc0, 0x7f};
-  static constexpr std::uint8_t float64[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
-  return size == 4 ? float32 : float64;
+  static constexpr std::uint8_t kFloat32[4] = {0, 0, 0xc0, 0x7f};
+  static constexpr std::uint8_t kFloat64[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
+  return size == 4 ? kFloat32 : kFloat64;
 }
 
 }  // namespace stretto::codec

@@ -34,7 +34,7 @@ Status Direct::route() {
   }
   std::stable_sort(crossings_.begin(), crossings_.end(),
                    [](const Crossing& a, const Crossing& b) { return a.turn < b.turn; });
-  of_unit_.assign(units.size(), none);
+  of_unit_.assign(units.size(), kNone);
   for (std::size_t i = 0; i < crossings_.size(); ++i) of_unit_[crossings_[i].unit] = static_cast<std::uint32_t>(i);
   ready_.reserve(crossings_.size());
   returning_.reserve(crossings_.size());
@@ -51,7 +51,7 @@ void Direct::find_exchanges() {
   for (std::uint32_t u = 0; u < units.size(); ++u) {
     exchanges_[u] = waits_for[u] > units[u].level;
     const std::uint32_t own = units[u].task == Task::send ? units[u].level + 1u : 0;
-    for (std::uint32_t e = units[u].followers; e != none; e = run_.plan.edges[e].next) {
+    for (std::uint32_t e = units[u].followers; e != kNone; e = run_.plan.edges[e].next) {
       std::uint32_t& follower = waits_for[run_.plan.edges[e].unit];
       follower = std::max({follower, waits_for[u], own});
     }
@@ -95,7 +95,7 @@ Status Direct::leave(Departure& d) noexcept {
   Status s = run_.pool->take(bytes, &state.hold);
   if (s == Status::ok) {
     std::byte* to = state.hold.data();
-    std::memcpy(to, &announcement_mark, sizeof announcement_mark);
+    std::memcpy(to, &kAnnouncementMark, sizeof kAnnouncementMark);
     for (Part& p : d.parts) {
       if (p.data == nullptr) p.bytes = 0;
       const std::uint64_t n = p.bytes;
@@ -131,7 +131,7 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
   const std::byte* from = state.hold.data();
   std::uint64_t word = 0;
   if (state.bytes == announcement_bytes(unit.cells)) std::memcpy(&word, from, sizeof word);
-  if (word != announcement_mark)
+  if (word != kAnnouncementMark)
     return fail(Status::incompatible, "{} bytes came from rank {} where a message between devices was to be announced",
                 state.bytes, unit.peer);
   bool longer = false;
@@ -218,7 +218,7 @@ void Direct::begin_group(std::size_t first, std::size_t end) noexcept {
         if (p.bytes == 0) continue;
         std::byte* const data = sends ? const_cast<std::byte*>(p.data) : p.keeps.data();
         group_.push_back({unit.peer, sends, run_.channel.tag(unit), c.drops ? nullptr : data, p.bytes,
-                          run_.channel.id(c.unit, crossing_bit), c.borrows && !c.drops ? &p.loan : nullptr});
+                          run_.channel.id(c.unit, kCrossingBit), c.borrows && !c.drops ? &p.loan : nullptr});
       }
     }
   });

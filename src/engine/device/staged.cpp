@@ -11,9 +11,9 @@ using Clock = std::chrono::steady_clock;
 Status Staged::begin(const Work& call, const payload::Spec& spec, const codec::Parallel*) noexcept {
   if (const Status s = device_.usable(); s != Status::ok) return s;
   if (const Status s = device::check(spec, schedule::reduces(call.schedule->collective)); s != Status::ok) return s;
-  const std::size_t lanes = call.lanes > 0 ? static_cast<std::size_t>(call.lanes) : device::usual_lanes;
-  if (lanes > device::most_lanes)
-    return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::most_lanes);
+  const std::size_t lanes = call.lanes > 0 ? static_cast<std::size_t>(call.lanes) : device::kUsualLanes;
+  if (lanes > device::kMostLanes)
+    return fail(Status::invalid_argument, "segments on {} streams of a device; at most {}", lanes, device::kMostLanes);
   if (const Status s = device_.make_lanes(lanes); s != Status::ok) return s;
   if (const Status s = device_.begin(); s != Status::ok) return s;
   executor_.begin(spec, lanes);
@@ -62,7 +62,7 @@ Status Staged::depart(std::uint32_t u) noexcept {
     for (std::uint32_t i = 0; i < unit.cells && packed == Status::ok; ++i) {
       d.parts.push_back({run_.values.packed(unit, i), {}});
       Part& part = d.parts.back();
-      if (!unit.raw && part.data != nullptr) part.bytes = payload::Buffer::unknown;
+      if (!unit.raw && part.data != nullptr) part.bytes = payload::Buffer::kUnknown;
     }
     const Status marked = executor_.mark(lanes_of(unit), &d.packed);
     const Status all = packed == Status::ok ? marked : packed;
@@ -81,7 +81,7 @@ Status Staged::stage(Departure& d) noexcept {
   std::byte* to = d.staging.data();
   for (const Part& p : d.parts) {
     if (p.data == nullptr) {
-      *to = absent_mark;
+      *to = kAbsentMark;
     } else if (s == Status::ok) {
       executor_.enter(*p.lane);
       s = executor_.copy(to, p.data, p.bytes);
@@ -101,8 +101,8 @@ bool Staged::advance_departure(Departure& d) noexcept {
   const Failure& failure = run_.failure;
   if (!failure.any() && !d.staging) {
     for (Part& p : d.parts) {
-      if (p.bytes == payload::Buffer::unknown) p.bytes = p.keeps.content();
-      if (p.bytes == payload::Buffer::unknown) return false;
+      if (p.bytes == payload::Buffer::kUnknown) p.bytes = p.keeps.content();
+      if (p.bytes == payload::Buffer::kUnknown) return false;
     }
     if (const Status s = stage(d); s != Status::ok) run_.failure.record(s, &run_.plan.units[d.unit]);
   }

@@ -79,7 +79,7 @@ Status Channel::compare_calls(std::int32_t peer, const Failure& failure) noexcep
     return receives(unit.task) && unit.peer == arrival.peer && unit.message == number;
   });
   if (expected != plan_.units.end() && tag(*expected) == arrival.tag) return Status::ok;
-  if (expected == plan_.units.end() && number == Tags::word_number) return Status::ok;  // words of a run a lap later
+  if (expected == plan_.units.end() && number == Tags::kWordNumber) return Status::ok;  // words of a run a lap later
   const std::string came = value_or(std::string(), [&] {
     return fmt::format("{}: rank {} calls differently: it sent {}{} bytes", failure.what_runs(), arrival.peer,
                        arrival.in_parts ? "at least " : "", arrival.bytes);

@@ -10,8 +10,8 @@
 namespace stretto::engine {
 
 // Beside a unit in a transfer's id: a notice, or a message between devices or its part.
-constexpr std::uint32_t notice_bit = 0x80000000u;
-constexpr std::uint32_t crossing_bit = 0x40000000u;
+constexpr std::uint32_t kNoticeBit = 0x80000000u;
+constexpr std::uint32_t kCrossingBit = 0x40000000u;
 
 class Channel {
  public:

@@ -25,7 +25,7 @@ std::string Failure::where(const Unit& unit) const {
   const schedule::Schedule& s = values_.schedule();
   std::string text = fmt::format("{} {} ({}), rank {}", schedule::name(s.collective), s.algorithm,
                                  payload::name(values_.spec().kind), s.rank);
-  if (unit.step != none) text += fmt::format(", step {}", unit.step);
+  if (unit.step != kNone) text += fmt::format(", step {}", unit.step);
   if (unit.cells > 0) {
     const Place& place = plan_.places[unit.first_cell()];
     text += fmt::format(", block {} from element {}", place.block, place.first);

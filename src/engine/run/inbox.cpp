@@ -103,7 +103,7 @@ bool Inbox::expect_long(std::uint32_t u) noexcept {
   const bool may_be_long = !unit.raw && unit.cells > 0 && run_.values.worker().has_header();
   if (!may_be_long || state.bytes != sizeof(Notice)) return false;
   std::memcpy(&notice, state.hold.data(), sizeof(Notice));
-  if (notice.mark != notice_mark) return false;
+  if (notice.mark != kNoticeMark) return false;
   std::size_t most = 0;
   for (std::uint32_t i = 0; i < unit.cells; ++i)
     most += run_.values.worker().longest(run_.plan.places[unit.dst + i].count);
@@ -144,7 +144,7 @@ void Inbox::receive(std::uint32_t u) noexcept {
 Status Inbox::check(const Unit& unit, const std::byte* data, std::size_t bytes) const noexcept {
   const std::size_t raw = run_.values.raw_bytes(unit);
   const bool streams = !unit.raw && unit.cells > 0;
-  const bool marked = streams ? bytes == 1 && data[0] != absent_mark : raw == 1 ? bytes == 0 : bytes == 1;
+  const bool marked = streams ? bytes == 1 && data[0] != kAbsentMark : raw == 1 ? bytes == 0 : bytes == 1;
   if (marked) return failed_peer(unit.peer, data, bytes);
   if (!streams && bytes != raw) {
     return fail(Status::incompatible, "{} bytes came from rank {} where {} were expected", bytes, unit.peer, raw);
@@ -163,7 +163,7 @@ Status Inbox::parse(const Unit& unit, std::uint32_t i, codec::Bytes rest, std::s
     *bytes = run_.values.worker().message_bound(count);
     if (*bytes > rest.size())
       return fail(Status::corrupt_stream, "rank {} sent {} bytes of a block of {}", unit.peer, rest.size(), *bytes);
-  } else if (rest[0] != absent_mark) {
+  } else if (rest[0] != kAbsentMark) {
     codec::Info info;
     if (const Status s = codec::inspect(rest, &info); s != Status::ok) return s;
     if (info.count != count || info.type != payload::codec_type(type)) {
@@ -193,7 +193,7 @@ Status Inbox::consume(std::uint32_t u, const payload::Buffer& hold) noexcept {
       if (s != Status::ok) break;
     }
     payload::Stream arrived;
-    const bool absent = !unit.raw && run_.values.worker().has_header() && hold.data()[offset] == absent_mark;
+    const bool absent = !unit.raw && run_.values.worker().has_header() && hold.data()[offset] == kAbsentMark;
     if (!absent) arrived = {hold, offset, bytes};
     if (state.way == Way::staged && arrived) s = run_.traffic->bring(unit, cell, &arrived);
     if (s == Status::ok) s = run_.values.take_in(unit, i, std::move(arrived));

@@ -29,8 +29,8 @@ Status Outbox::send_bytes(std::uint32_t u, const void* data, std::size_t bytes, 
   Status s = Status::ok;
   if (!unit.raw && unit.cells > 0 && state.way != Way::direct && bytes > sizeof(Notice) &&
       bytes > run_.values.message_bound(unit)) {
-    state.notice = {notice_mark, bytes};
-    s = run_.channel.send(u, &state.notice, sizeof(Notice), notice_bit);
+    state.notice = {kNoticeMark, bytes};
+    s = run_.channel.send(u, &state.notice, sizeof(Notice), kNoticeBit);
     state.transfers += s == Status::ok;
   }
   if (s == Status::ok) {
@@ -77,7 +77,7 @@ Status Outbox::pack(const Unit& unit, payload::Buffer* hold, const std::byte** d
   if (const Status s = run_.values.pack(unit, early); s != Status::ok) return s;
   Piece piece = run_.values.packed(unit, 0);
   *bytes = piece.bytes;
-  *data = piece.data != nullptr ? piece.data : &absent_mark;
+  *data = piece.data != nullptr ? piece.data : &kAbsentMark;
   if (unit.cells == 1) {
     *hold = std::move(piece.keeps);
     return Status::ok;
@@ -95,7 +95,7 @@ Status Outbox::pack(const Unit& unit, payload::Buffer* hold, const std::byte** d
   *early = true;
   for (std::uint32_t i = 0; i < unit.cells; ++i) {
     piece = run_.values.packed(unit, i);
-    std::memcpy(to, piece.data != nullptr ? piece.data : &absent_mark, piece.bytes);
+    std::memcpy(to, piece.data != nullptr ? piece.data : &kAbsentMark, piece.bytes);
     to += piece.bytes;
   }
   return Status::ok;

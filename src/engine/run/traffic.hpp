@@ -18,7 +18,7 @@ namespace stretto::engine {
 
 // Precedes a message between devices: this word and each part's length (0: absent), or a failed rank's mark, after
 // which nothing crosses.
-constexpr std::uint64_t announcement_mark = 0xFD;
+constexpr std::uint64_t kAnnouncementMark = 0xFD;
 constexpr std::size_t announcement_bytes(std::uint32_t parts) noexcept { return sizeof(std::uint64_t) * (1 + parts); }
 
 // Keeps memory that others may still access; needs no memory.

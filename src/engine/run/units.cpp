@@ -7,7 +7,7 @@ namespace stretto::engine {
 
 void Units::begin() {
   states_.assign(plan_.units.size(), UnitState{});
-  std::array<std::size_t, schedule::lane_count> most{};
+  std::array<std::size_t, schedule::kLaneCount> most{};
   for (std::uint32_t u = 0; u < count(); ++u) {
     states_[u].waits_for = plan_.units[u].waits_for;
     ++most[static_cast<std::size_t>(plan_.units[u].lane)];
@@ -21,7 +21,7 @@ void Units::begin() {
 
 void Units::queue_sends() {
   sends_.clear();
-  if (plan_.most_messages <= most_ahead) return;
+  if (plan_.most_messages <= kMostAhead) return;
   for (std::uint32_t u = 0; u < count(); ++u) {
     const Unit& unit = plan_.units[u];
     if (unit.task != Task::send) continue;
@@ -48,7 +48,7 @@ std::uint32_t Units::take(Lanes lanes) noexcept {
                       : lanes.after && after.some()        ? &after
                       : lanes.beside && deliveries_.some() ? &deliveries_
                                                            : nullptr;
-  return from == nullptr ? none : from->units[from->next++];
+  return from == nullptr ? kNone : from->units[from->next++];
 }
 
 void Units::make_ready(std::uint32_t u) noexcept {
@@ -72,7 +72,7 @@ void Units::arrived(std::uint32_t u) noexcept {
 }
 
 void Units::release(std::uint32_t u) noexcept {
-  for (std::uint32_t e = plan_.units[u].followers; e != none; e = plan_.edges[e].next) {
+  for (std::uint32_t e = plan_.units[u].followers; e != kNone; e = plan_.edges[e].next) {
     const std::uint32_t follower = plan_.edges[e].unit;
     if (--states_[follower].waits_for == 0) make_ready(follower);
   }
@@ -101,7 +101,7 @@ void Units::send_in_turn(std::uint32_t u) noexcept {
   }
   const Unit& unit = plan_.units[u];
   Sends& sends = sends_[static_cast<std::size_t>(unit.peer)];
-  const auto may = [&](std::uint32_t number) { return number == sends.first || sends.ahead < most_ahead; };
+  const auto may = [&](std::uint32_t number) { return number == sends.first || sends.ahead < kMostAhead; };
   if (!may(unit.message)) {
     sends.held.push_back(unit.message);
     std::push_heap(sends.held.begin(), sends.held.end(), std::greater<>());

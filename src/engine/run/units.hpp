@@ -14,11 +14,11 @@ namespace stretto::engine {
 
 // Messages to a peer that may overtake an earlier one in the schedule. Some transports hold few unexpected messages
 // (libfabric's over TCP: 64) and then stop reading.
-constexpr std::uint32_t most_ahead = 32;
+constexpr std::uint32_t kMostAhead = 32;
 
 // Receives of streams have room for compress(). Longer streams (sums of many values off the grid) follow a notice in
 // their place, under the same tag.
-constexpr std::uint64_t notice_mark = 0xFE;  // first byte; no stream has it
+constexpr std::uint64_t kNoticeMark = 0xFE;  // first byte; no stream has it
 struct Notice {
   std::uint64_t mark = 0;
   std::uint64_t bytes = 0;
@@ -104,7 +104,7 @@ class Units {
 
   const Plan& plan_;
   std::vector<UnitState> states_;
-  std::array<Ready, schedule::lane_count> ready_;
+  std::array<Ready, schedule::kLaneCount> ready_;
   Ready deliveries_;
   std::vector<Sends> sends_;  // by peer; none if no send can be too far ahead
   std::size_t left_ = 0;

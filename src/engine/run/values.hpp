@@ -13,7 +13,7 @@
 namespace stretto::engine {
 
 // In place of a stream: an absent contribution.
-constexpr std::byte absent_mark{0};
+constexpr std::byte kAbsentMark{0};
 
 struct Piece {
   const std::byte* data = nullptr;  // null: an absent contribution, of one byte

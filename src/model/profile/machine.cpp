@@ -86,7 +86,7 @@ double Machine::codec(const Rate& rate, double bytes, double calls) const noexce
   // A call wakes the other threads. Their cores share the host's memory, which feeds about eight copying cores (an
   // assumption).
   constexpr double wake = 5e-6, feeds = 8;
-  const double chunks = calls > 0 ? std::ceil(bytes / calls / (codec_chunk * value_bits / 8)) : 1;
+  const double chunks = calls > 0 ? std::ceil(bytes / calls / (kCodecChunk * value_bits / 8)) : 1;
   const double threads = std::min<double>(codec_threads, chunks);
   if (threads <= 1) return rate.of(bytes, calls);
   const double part = std::ceil(chunks / threads) / chunks;
@@ -198,7 +198,7 @@ int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool 
   const double travels = streams ? block / std::max(ratio, 1.0) : block;
   int best = 1;
   double least = INFINITY;
-  for (int lanes = 1; lanes <= most_lanes && lanes <= segments; lanes *= 2) {
+  for (int lanes = 1; lanes <= kMostLanes && lanes <= segments; lanes *= 2) {
     const double alone = lanes == 1 ? travels * d.staging : 0;  // transfers that wait for kernels
     const double seconds = segments * std::max(d.launch, call / lanes) + alone + 2 * lanes * d.launch;
     if (seconds < least) best = lanes;

@@ -45,7 +45,7 @@ struct Machine {
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
   double ratio_of(double contributions) const noexcept;
   // Seconds of the codec at one of its rates. A thread takes whole chunks of each call.
-  static constexpr double codec_chunk = 65536;  // values
+  static constexpr double kCodecChunk = 65536;  // values
   double codec(const Rate& rate, double bytes, double calls) const noexcept;
 };
 
@@ -71,7 +71,7 @@ Machine machine_on_device(const Profile& profile, std::uint32_t element, double 
                           int reaching = 0);
 
 // A power of two. Streams hide least times of kernels and transfers, but each costs two waits.
-inline constexpr int most_lanes = 8;
+inline constexpr int kMostLanes = 8;
 int lanes_for(const Profile& profile, std::uint32_t element, double ratio, bool streams, double block,
               double segment) noexcept;
 

@@ -87,7 +87,7 @@ enum class Carrier : std::uint8_t { mpi, ucx };
 const char* name(Carrier carrier) noexcept;
 std::optional<Carrier> find_carrier(std::string_view name) noexcept;
 
-inline constexpr std::uint64_t short_call = 16 << 10;  // bytes of a vector
+inline constexpr std::uint64_t kShortCall = 16 << 10;  // bytes of a vector
 
 struct Messages {
   int ranks = 1, hosts = 1;

@@ -64,13 +64,13 @@ struct Programs {
 std::pair<std::int32_t, std::int32_t> lengths_of(const Programs& programs) noexcept;
 
 // A cell takes about 200 bytes and 0.5 to 1 microseconds: 2 GB, and seconds.
-inline constexpr std::size_t most_cells = 10'000'000;
+inline constexpr std::size_t kMostCells = 10'000'000;
 
 struct Folding {
   bool allowed = true;
   int hosts_per_leaf = 0;  // leaves are walked whole (machine.hpp)
   int cores = 0;           // per host; 0: as many as ranks
-  std::size_t most = most_cells;
+  std::size_t most = kMostCells;
 };
 
 // Ignores request.rank; makes null groups if needed. unsupported: more than `folding.most` steps and slots; internal:

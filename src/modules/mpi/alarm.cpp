@@ -14,15 +14,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // raise() lets the MPI progress so long: the rank may not return, and may need a connection first.
-constexpr std::chrono::milliseconds most_patience{200};
+constexpr std::chrono::milliseconds kMostPatience{200};
 
 }  // namespace
 
 MpiAlarms::MpiAlarms(MPI_Comm comm, int size, int tag)
     : comm_(comm),
       tag_(tag),
-      alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
-      requests_(most_alarms * static_cast<std::size_t>(size), MPI_REQUEST_NULL) {}
+      alarms_(std::make_unique<std::array<Alarm, kMostAlarms>>()),
+      requests_(kMostAlarms * static_cast<std::size_t>(size), MPI_REQUEST_NULL) {}
 
 MpiAlarms::~MpiAlarms() {
   int over = 0;
@@ -42,8 +42,8 @@ bool MpiAlarms::sent() noexcept {
 }
 
 void MpiAlarms::raise(const Alarm& alarm) noexcept {
-  if (raised_ == most_alarms) return;
-  const std::size_t ranks = requests_.size() / most_alarms;
+  if (raised_ == kMostAlarms) return;
+  const std::size_t ranks = requests_.size() / kMostAlarms;
   Alarm& own = (*alarms_)[raised_];
   own = alarm;
   for (std::size_t peer = 0; peer < ranks; ++peer) {
@@ -55,7 +55,7 @@ void MpiAlarms::raise(const Alarm& alarm) noexcept {
   }
   ++raised_;
   Waiting waiting(true);
-  for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < most_patience;) waiting.rest();
+  for (const auto begin = Clock::now(); !sent() && Clock::now() - begin < kMostPatience;) waiting.rest();
 }
 
 bool MpiAlarms::hear(Alarm* alarm) noexcept {

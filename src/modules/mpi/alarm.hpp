@@ -31,7 +31,7 @@ class MpiAlarms {
   int tag_;
   std::size_t raised_ = 0;
   bool heard_ = false;
-  std::unique_ptr<std::array<carrier::Alarm, carrier::most_alarms>> alarms_;
+  std::unique_ptr<std::array<carrier::Alarm, carrier::kMostAlarms>> alarms_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -12,12 +12,12 @@ using namespace stretto;
 namespace {
 
 #if defined(MPI_ABI)
-constexpr const char* built_for = "the standard binary interface of MPI " STRETTO_TEXT(MPI_VERSION);
+constexpr const char* kBuiltFor = "the standard binary interface of MPI " STRETTO_TEXT(MPI_VERSION);
 #elif defined(OPEN_MPI)
-constexpr const char* built_for = "Open MPI " STRETTO_TEXT(OMPI_MAJOR_VERSION) "." STRETTO_TEXT(
+constexpr const char* kBuiltFor = "Open MPI " STRETTO_TEXT(OMPI_MAJOR_VERSION) "." STRETTO_TEXT(
     OMPI_MINOR_VERSION) "." STRETTO_TEXT(OMPI_RELEASE_VERSION);
 #else
-constexpr const char* built_for = "MPICH " MPICH_VERSION;
+constexpr const char* kBuiltFor = "MPICH " MPICH_VERSION;
 #endif
 
 Status transport_of(const void* comm, std::unique_ptr<backend::Transport>* transport) noexcept {
@@ -27,4 +27,4 @@ Status transport_of(const void* comm, std::unique_ptr<backend::Transport>* trans
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] const backend::Module stretto_module = {
-    STRETTO_VERSION, backend::build_id, built_for, nullptr, transport_of, nullptr};
+    STRETTO_VERSION, backend::build_id, kBuiltFor, nullptr, transport_of, nullptr};

@@ -40,7 +40,7 @@ double limit_of_creation() noexcept {
   return text && read_positive(text, &seconds) ? seconds : -1;
 }
 
-constexpr const char* creation = "stretto_comm_create";
+constexpr const char* kCreation = "stretto_comm_create";
 
 Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
@@ -59,7 +59,7 @@ Status meet(MPI_Comm parent) noexcept {
     if (all) return Status::ok;
     if (Clock::now() - asked < between_questions) continue;
     asked = Clock::now();
-    if (interrupted()) return fail(Status::timeout, "interrupted: ranks wait for others in {}", creation);
+    if (interrupted()) return fail(Status::timeout, "interrupted: ranks wait for others in {}", kCreation);
   }
 }
 
@@ -78,7 +78,7 @@ class MpiTransport final : public backend::Transport {
       : comm_(comm), ready_(std::move(ready)), watchdog_(std::move(watchdog)) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    creation_.emplace(watchdog_.get(), creation, limit);
+    creation_.emplace(watchdog_.get(), kCreation, limit);
   }
   ~MpiTransport() override {
     int over = 0;
@@ -189,7 +189,7 @@ Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* 
   const ErrorsReturned returned(parent);
   const double limit = limit_of_creation();
   SharedWatchdog watchdog = limit > 0 ? watchdog_on(parent) : nullptr;
-  std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), creation, limit);
+  std::optional<carrier::Limited> limited(std::in_place, watchdog.get(), kCreation, limit);
   if (const Status s = meet(parent); s != Status::ok) return s;
   MPI_Comm duplicate = MPI_COMM_NULL;
   const bool taken = ready.take(parent, &duplicate) == MPI_SUCCESS;

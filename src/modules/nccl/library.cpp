@@ -8,7 +8,7 @@
 namespace stretto::modules::nccl {
 namespace {
 
-constexpr int oldest = 21400, next_major = 30000;
+constexpr int kOldest = 21400, kNextMajor = 30000;
 
 Status find(Library* n) {
   SharedLibrary s("libnccl.so.2", "STRETTO_NCCL");
@@ -34,9 +34,9 @@ Status find(Library* n) {
   n->where = SharedLibrary::file_of(n->get_version);
   if (n->get_version && n->get_version(&n->version) != Result::success)
     return fail(Status::unsupported, "{} does not tell its version", n->where);
-  if (n->version >= next_major || (n->version != 0 && n->version < oldest))
+  if (n->version >= kNextMajor || (n->version != 0 && n->version < kOldest))
     return fail(Status::unsupported, "{} is NCCL of version {}, and versions from {} to below {} are known", n->where,
-                n->version, oldest, next_major);
+                n->version, kOldest, kNextMajor);
   if (s.missing()) return fail(Status::unsupported, "the NCCL of {} has no {}", n->where, s.missing());
   n->name = fmt::format("NCCL {}.{}.{}", n->version / 10000, n->version / 100 % 100, n->version % 100);
   return Status::ok;

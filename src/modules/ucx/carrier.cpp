@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto alarm_patience = std::chrono::milliseconds(200);
-constexpr std::uint64_t tags_there = std::uint64_t{1} << tag_bits;
+constexpr auto kAlarmPatience = std::chrono::milliseconds(200);
+constexpr std::uint64_t kTagsThere = std::uint64_t{1} << kTagBits;
 
 struct Transfer {
   std::uint64_t id = 0;
@@ -34,7 +34,7 @@ struct Transfer {
   std::byte* room = nullptr;
   std::size_t capacity = 0;
   void* request = nullptr;
-  std::array<void*, most_connections> pieces{};
+  std::array<void*, kMostConnections> pieces{};
   Lead lead;
 };
 
@@ -44,16 +44,16 @@ class UcxCarrier final : public Carrier {
       : worker_(worker),
         channel_(channel),
         connections_(connections),
-        alarms_(std::make_unique<std::array<Alarm, most_alarms>>()),
+        alarms_(std::make_unique<std::array<Alarm, kMostAlarms>>()),
         heard_(std::make_unique<Alarm>()),
-        alarm_requests_(most_alarms * std::size_t(worker.size())) {}
+        alarm_requests_(kMostAlarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
     // Abandoned transfers may still use the caller's memory. Receives are cancelled; sends end with their endpoints.
     ends_ = true;
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
-    const auto end = Clock::now() + alarm_patience;
+    const auto end = Clock::now() + kAlarmPatience;
     Waiting waiting(true);
     const auto in_flight = [this](Transfer& t) { return t.in_use && !has_ended(t); };
     while (Clock::now() < end && std::any_of(transfers_->begin(), transfers_->end(), in_flight))
@@ -72,7 +72,7 @@ class UcxCarrier final : public Carrier {
   const char* name() const noexcept override { return "ucx"; }
   int rank() const noexcept override { return worker_.rank(); }
   int size() const noexcept override { return worker_.size(); }
-  std::uint64_t tags() const noexcept override { return tags_there; }
+  std::uint64_t tags() const noexcept override { return kTagsThere; }
 
   Status start_send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     std::uint64_t id) noexcept override {
@@ -80,11 +80,11 @@ class UcxCarrier final : public Carrier {
     Transfer* t = nullptr;
     // Messages of one tag and length stay in order. Short messages gain nothing on further connections.
     const unsigned connections = connections_to(peer);
-    const unsigned first = bytes >= least_spread ? static_cast<unsigned>(tag % connections) : 0;
+    const unsigned first = bytes >= kLeastSpread ? static_cast<unsigned>(tag % connections) : 0;
     if (const Status s = begin(peer, id, true, &t, &endpoint, first); s != Status::ok || t->ended) return s;
     t->bytes = bytes;
     worker_.mark_sent(peer, first);
-    const std::uint64_t own = worker_.tag(channel_, rank(), tag % tags_there);
+    const std::uint64_t own = worker_.tag(channel_, rank(), tag % kTagsThere);
     const unsigned pieces = pieces_of(bytes, connections);
     if (first > 0 || pieces > 1) {
       t->spreads = true;
@@ -112,7 +112,7 @@ class UcxCarrier final : public Carrier {
     start(
         t, &t->request,
         worker_.ucp().tag_recv_nbx(worker_.handle(), holds_lead ? data : &t->lead, holds_lead ? capacity : sizeof(Lead),
-                                   worker_.tag(channel_, peer, tag % tags_there), ~UcxWorker::mask_cut, &how));
+                                   worker_.tag(channel_, peer, tag % kTagsThere), ~UcxWorker::kMaskCut, &how));
     t->ended = !t->request;
     // The peer may have sent it before its end.
     if (t->request && worker_.lost(peer) != UCS_OK) {
@@ -151,15 +151,15 @@ class UcxCarrier final : public Carrier {
   bool peek(int peer, Arrival* found) noexcept override {
     worker_.progress();
     ucp_tag_recv_info_t info{};
-    constexpr std::uint64_t any = UcxWorker::mask_message | UcxWorker::mask_cut;
+    constexpr std::uint64_t any = UcxWorker::kMaskMessage | UcxWorker::kMaskCut;
     if (!worker_.ucp().tag_probe_nb(worker_.handle(), worker_.tag(channel_, peer, 0), ~any, 0, &info)) return false;
-    const bool cut = info.sender_tag & UcxWorker::mask_cut;
-    *found = {peer, info.sender_tag & UcxWorker::mask_message, cut ? 2 * least_piece : info.length, cut};
-    return found->tag != tags_there - 1;
+    const bool cut = info.sender_tag & UcxWorker::kMaskCut;
+    *found = {peer, info.sender_tag & UcxWorker::kMaskMessage, cut ? 2 * kLeastPiece : info.length, cut};
+    return found->tag != kTagsThere - 1;
   }
 
   void raise(const Alarm& alarm) noexcept override {
-    if (raised_ == most_alarms) return;
+    if (raised_ == kMostAlarms) return;
     Alarm& own = (*alarms_)[raised_];
     own = alarm;
     for (int peer = 0; peer < size(); ++peer) {
@@ -167,12 +167,12 @@ class UcxCarrier final : public Carrier {
       if (peer == rank() || worker_.reach(peer, &endpoint) != Status::ok) continue;
       ucp_request_param_t how{};
       const ucs_status_ptr_t request =
-          worker_.ucp().tag_send_nbx(endpoint, &own, sizeof own, worker_.tag(channel_, rank(), tags_there - 1), &how);
+          worker_.ucp().tag_send_nbx(endpoint, &own, sizeof own, worker_.tag(channel_, rank(), kTagsThere - 1), &how);
       if (UCS_PTR_IS_PTR(request)) alarm_requests_[raised_ * std::size_t(size()) + std::size_t(peer)] = request;
     }
     ++raised_;
     Waiting waiting(true);
-    for (const auto begin = Clock::now(); !alarms_are_sent() && Clock::now() - begin < alarm_patience;)
+    for (const auto begin = Clock::now(); !alarms_are_sent() && Clock::now() - begin < kAlarmPatience;)
       if (worker_.progress() == 0) waiting.rest();
   }
 
@@ -181,11 +181,11 @@ class UcxCarrier final : public Carrier {
     ucs_status_t status = UCS_INPROGRESS;
     if (!hearing_) {
       ucp_tag_recv_info_t info{};
-      const std::uint64_t any = worker_.tag(channel_, 0, tags_there - 1);
+      const std::uint64_t any = worker_.tag(channel_, 0, kTagsThere - 1);
       const ucp_tag_message_h there =
-          worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::mask_sender, 1, &info);
+          worker_.ucp().tag_probe_nb(worker_.handle(), any, ~UcxWorker::kMaskSender, 1, &info);
       if (!there) return false;
-      hearing_from_ = static_cast<int>((info.sender_tag & UcxWorker::mask_sender) >> UcxWorker::rank_shift);
+      hearing_from_ = static_cast<int>((info.sender_tag & UcxWorker::kMaskSender) >> UcxWorker::kRankShift);
       ucp_request_param_t how{};
       const ucs_status_ptr_t request =
           worker_.ucp().tag_msg_recv_nbx(worker_.handle(), heard_.get(), sizeof(Alarm), there, &how);
@@ -194,7 +194,7 @@ class UcxCarrier final : public Carrier {
       else
         status = UCS_PTR_STATUS(request);
     }
-    const auto end = Clock::now() + alarm_patience;
+    const auto end = Clock::now() + kAlarmPatience;
     Waiting waiting(true);
     while (hearing_ && (status = worker_.ucp().request_check_status(hearing_)) == UCS_INPROGRESS && Clock::now() < end)
       if (worker_.progress() == 0) waiting.rest();
@@ -266,7 +266,7 @@ class UcxCarrier final : public Carrier {
   }
 
   void send_pieces(Transfer* t, ucp_ep_h first, std::uint64_t tag, const std::byte* data, unsigned pieces) noexcept {
-    std::array<ucp_ep_h, most_connections> endpoints{};
+    std::array<ucp_ep_h, kMostConnections> endpoints{};
     for (unsigned i = 0; i < pieces; ++i)
       if (worker_.reach(t->peer, &endpoints[i], i) != Status::ok) {
         note(t, worker_.lost(t->peer));
@@ -276,7 +276,7 @@ class UcxCarrier final : public Carrier {
     t->lead = {t->bytes, worker_.next_number(), pieces};
     ucp_request_param_t how = parameters();
     const Ucp& ucp = worker_.ucp();
-    start(t, &t->request, ucp.tag_send_nbx(first, &t->lead, sizeof t->lead, tag | UcxWorker::mask_cut, &how));
+    start(t, &t->request, ucp.tag_send_nbx(first, &t->lead, sizeof t->lead, tag | UcxWorker::kMaskCut, &how));
     for (unsigned i = 0; i < pieces; ++i) {
       const Piece piece = piece_of(t->bytes, pieces, i);
       worker_.mark_sent(t->peer, i);
@@ -293,7 +293,7 @@ class UcxCarrier final : public Carrier {
     const bool fits = t->bytes <= t->capacity;
     if (!fits) note(t, UCS_ERR_MESSAGE_TRUNCATED);
     ucp_request_param_t how = parameters();
-    const unsigned pieces = std::min(t->lead.pieces, most_connections);
+    const unsigned pieces = std::min(t->lead.pieces, kMostConnections);
     for (unsigned i = 0; i < pieces; ++i) {
       const Piece piece = piece_of(t->bytes, pieces, i);
       start(
@@ -366,7 +366,7 @@ class UcxCarrier final : public Carrier {
     t->bytes = info.length;
     if (s != UCS_OK || ends_) return true;
     worker_.mark_received(t->peer, t->bytes);
-    if (info.sender_tag & UcxWorker::mask_cut)
+    if (info.sender_tag & UcxWorker::kMaskCut)
       receive_pieces(t);
     else if (t->bytes > t->capacity)
       note(t, UCS_ERR_MESSAGE_TRUNCATED);
@@ -401,7 +401,7 @@ class UcxCarrier final : public Carrier {
   std::unique_ptr<std::deque<Transfer>> transfers_ = std::make_unique<std::deque<Transfer>>();  // stable addresses
   std::vector<Transfer*> free_;
   std::size_t raised_ = 0;
-  std::unique_ptr<std::array<Alarm, most_alarms>> alarms_;
+  std::unique_ptr<std::array<Alarm, kMostAlarms>> alarms_;
   std::unique_ptr<Alarm> heard_;
   void* hearing_ = nullptr;
   int hearing_from_ = -1;

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto longest_end = std::chrono::milliseconds(200);
+constexpr auto kLongestEnd = std::chrono::milliseconds(200);
 
 struct PostedTransfer {
   std::uint64_t id;
@@ -35,7 +35,7 @@ class UcxDeviceMessages final : public DeviceMessages {
   // Abandoned transfers may still use memory: receives are cancelled, sends end with their endpoints.
   ~UcxDeviceMessages() override {
     abort();
-    const auto end = Clock::now() + longest_end;
+    const auto end = Clock::now() + kLongestEnd;
     Waiting waiting(true);
     const auto moves = [this](PostedTransfer& t) { return !has_ended(t); };
     while (std::any_of(transfers_.begin(), transfers_.end(), moves) && Clock::now() < end)

@@ -9,9 +9,9 @@
 
 namespace stretto::modules {
 
-inline constexpr unsigned most_connections = 8;
-inline constexpr std::size_t least_spread = std::size_t{32} << 10;  // shorter messages use the first connection
-inline constexpr std::size_t least_piece = std::size_t{64} << 10;
+inline constexpr unsigned kMostConnections = 8;
+inline constexpr std::size_t kLeastSpread = std::size_t{32} << 10;  // shorter messages use the first connection
+inline constexpr std::size_t kLeastPiece = std::size_t{64} << 10;
 
 struct Lead {
   std::uint64_t bytes = 0;
@@ -25,7 +25,7 @@ struct Piece {
 
 // 1: sent whole.
 constexpr unsigned pieces_of(std::size_t bytes, unsigned connections) noexcept {
-  return static_cast<unsigned>(std::clamp<std::size_t>(bytes / least_piece, 1, connections));
+  return static_cast<unsigned>(std::clamp<std::size_t>(bytes / kLeastPiece, 1, connections));
 }
 
 constexpr Piece piece_of(std::size_t bytes, unsigned pieces, unsigned i) noexcept {

@@ -16,15 +16,15 @@
 namespace stretto::modules {
 namespace {
 
-constexpr unsigned over_tcp = 4;  // docs/measurements.md
-constexpr const char* port_range = "UCX_TCP_PORT_RANGE";
+constexpr unsigned kOverTcp = 4;  // docs/measurements.md
+constexpr const char* kPortRange = "UCX_TCP_PORT_RANGE";
 
 // RDMA devices most likely replace TCP, and nothing limits a connection.
 unsigned usual_connections() noexcept {
   return value_or(1u, [] {
     std::error_code error;
     const std::filesystem::directory_iterator first("/sys/class/infiniband", error);
-    return error || first == std::filesystem::directory_iterator() ? over_tcp : 1;
+    return error || first == std::filesystem::directory_iterator() ? kOverTcp : 1;
   });
 }
 
@@ -56,15 +56,15 @@ Status read_connections(Connections* connections) noexcept {
   }
   std::string_view rest(given);
   unsigned all = 0;
-  if (take(&rest, &all) && rest.empty() && all >= 1 && all <= most_connections) {
+  if (take(&rest, &all) && rest.empty() && all >= 1 && all <= kMostConnections) {
     *connections = {all, all};
     return Status::ok;
   }
-  return fail(Status::invalid_argument, "STRETTO_CONNECTIONS is '{}'; it takes 1 to {}", given, most_connections);
+  return fail(Status::invalid_argument, "STRETTO_CONNECTIONS is '{}'; it takes 1 to {}", given, kMostConnections);
 }
 
 Status find_port() noexcept {
-  const char* const given = secure_getenv(port_range);
+  const char* const given = secure_getenv(kPortRange);
   if (!given) return Status::ok;
   std::string_view rest(given);
   std::uint16_t first = 0, last = 0;
@@ -74,7 +74,7 @@ Status find_port() noexcept {
   if ((!one && !two) || last == 0) return Status::ok;  // UCX refuses it, or takes it for no range
   for (unsigned port = first; port <= last; ++port)
     if (is_free(static_cast<std::uint16_t>(port))) return Status::ok;
-  return fail(Status::unsupported, "every port of {}={} is taken", port_range, given);
+  return fail(Status::unsupported, "every port of {}={} is taken", kPortRange, given);
 }
 
 std::string settings_of_ucx() noexcept {

@@ -30,8 +30,8 @@ class UcxTransport final : public backend::Transport {
     static_cast<void>(attempt([&] {
       const std::string told = message();
       std::vector<char> all(static_cast<std::size_t>(size()));
-      node::CarrierExchange farewell(*messages_, tag_of_farewells,
-                                     limit_ > 0 ? std::min(limit_, longest_farewell) : longest_farewell);
+      node::CarrierExchange farewell(*messages_, kTagOfFarewells,
+                                     limit_ > 0 ? std::min(limit_, kLongestFarewell) : kLongestFarewell);
       static_cast<void>(farewell.allgather(&mine, 1, all.data()));
       static_cast<void>(fail(Status::ok, std::string_view(told)));
     }));
@@ -74,9 +74,8 @@ class UcxTransport final : public backend::Transport {
   }
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
-    if (next_ == channel_of_pieces)
-      return fail(Status::unsupported, "more than {} carriers over one UCX",
-                  channel_of_pieces - Channel::first_carrier);
+    if (next_ == kChannelOfPieces)
+      return fail(Status::unsupported, "more than {} carriers over one UCX", kChannelOfPieces - Channel::first_carrier);
     return make_ucx_carrier(*worker_, next_++, worker_->connections(), carrier);
   }
   Status make_device_messages(const device::Plugin&, int, double,
@@ -111,8 +110,8 @@ class UcxTransport final : public backend::Transport {
 
  private:
   Status pass(int peer, void* data, std::size_t bytes, bool sends) noexcept {
-    Status s = sends ? messages_->start_send(peer, tag_of_broadcasts, data, bytes, 0)
-                     : messages_->start_recv(peer, tag_of_broadcasts, data, bytes, 0);
+    Status s = sends ? messages_->start_send(peer, kTagOfBroadcasts, data, bytes, 0)
+                     : messages_->start_recv(peer, kTagOfBroadcasts, data, bytes, 0);
     carrier::Completion done;
     std::size_t n = 0;
     if (s == Status::ok) s = messages_->wait_any({&done, 1}, &n, limit_);
@@ -124,8 +123,8 @@ class UcxTransport final : public backend::Transport {
     return done.status;
   }
 
-  static constexpr std::uint64_t tag_of_broadcasts = std::uint64_t{1} << 19, tag_of_farewells = tag_of_broadcasts + 1;
-  static constexpr double longest_farewell = 2;
+  static constexpr std::uint64_t kTagOfBroadcasts = std::uint64_t{1} << 19, kTagOfFarewells = kTagOfBroadcasts + 1;
+  static constexpr double kLongestFarewell = 2;
 
   const std::unique_ptr<UcxWorker> worker_;
   const double limit_;
@@ -139,8 +138,8 @@ class UcxTransport final : public backend::Transport {
 
 Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
                           std::unique_ptr<backend::Transport>* transport) noexcept {
-  if (place.size > most_ranks)
-    return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, most_ranks);
+  if (place.size > kMostRanks)
+    return fail(Status::unsupported, "{} ranks; a communicator over UCX has at most {}", place.size, kMostRanks);
   return guarded("for a communicator over UCX", [&] {
     std::unique_ptr<UcxWorker> worker;
     carrier::Participant me{place.name, place.rank, place.size, STRETTO_VERSION, {}, {}};

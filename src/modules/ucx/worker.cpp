@@ -14,11 +14,11 @@
 namespace stretto::modules {
 namespace {
 
-constexpr std::chrono::seconds longest_close{5};
-constexpr std::chrono::milliseconds longest_silence{500};  // for peers that have not closed a connection
-constexpr std::chrono::milliseconds longest_drain{200};
-constexpr std::chrono::seconds longest_unsure{1};
-constexpr unsigned marker = 0;  // of active messages
+constexpr std::chrono::seconds kLongestClose{5};
+constexpr std::chrono::milliseconds kLongestSilence{500};  // for peers that have not closed a connection
+constexpr std::chrono::milliseconds kLongestDrain{200};
+constexpr std::chrono::seconds kLongestUnsure{1};
+constexpr unsigned kMarker = 0;  // of active messages
 
 ucs_status_t drop(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) noexcept {
   return UCS_OK;
@@ -75,7 +75,7 @@ ucs_status_t UcxWorker::make_worker(unsigned connection) noexcept {
   if (s == UCS_OK) {
     ucp_am_handler_param_t handler{};
     handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
-    handler.id = marker;
+    handler.id = kMarker;
     handler.cb = drop;
     static_cast<void>(ucp_.worker_set_am_recv_handler(workers_[connection], &handler));  // fails without memory alone
   }
@@ -100,7 +100,7 @@ unsigned UcxWorker::progress_senders() noexcept {
 // Pending events prevent arming: progress runs instead, and the caller polls again.
 void UcxWorker::sleep(double seconds) noexcept {
   constexpr unsigned most_busy = 64;
-  std::array<pollfd, most_connections> all{};
+  std::array<pollfd, kMostConnections> all{};
   nfds_t n = 0;
   bool busy = false;
   for (unsigned i = 0; i < connections_ && wakes_; ++i) {
@@ -115,7 +115,7 @@ void UcxWorker::sleep(double seconds) noexcept {
   busy_ = busy ? busy_ + 1 : 0;
   if (busy && busy_ % most_busy != 0) return;
   if (!wakes_ || busy) {
-    sleep_for(std::min(seconds, longest_sleep));
+    sleep_for(std::min(seconds, kLongestSleep));
     return;
   }
   count_sleep();
@@ -131,7 +131,7 @@ ucs_status_ptr_t UcxWorker::send_marker(ucp_ep_h endpoint, bool at_once) noexcep
   how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;  // else UCX may look for the memory of a device
   how.memory_type = UCS_MEMORY_TYPE_HOST;
   if (at_once) how.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
-  return ucp_.am_send_nbx(endpoint, marker, nullptr, 0, nullptr, 0, &how);
+  return ucp_.am_send_nbx(endpoint, kMarker, nullptr, 0, nullptr, 0, &how);
 }
 
 // A rank can send to itself once that connection is made, unless settings of UCX, its logs, or memory of devices (in
@@ -175,11 +175,11 @@ bool UcxWorker::has_left() noexcept {
     asks_itself_since_ = {};
     sent_to_itself_ = false;
   }
-  if (now - unsure_since_ < longest_unsure) return false;
+  if (now - unsure_since_ < kLongestUnsure) return false;
   if (at_once_) {  // a full socket, or UCX sends nothing at once
     if (asks_itself_since_ == Clock::time_point()) asks_itself_since_ = now;
     sent_to_itself_ = sent_to_itself_ || sends_at_once();
-    if (sent_to_itself_ || now - asks_itself_since_ < longest_unsure) return false;
+    if (sent_to_itself_ || now - asks_itself_since_ < kLongestUnsure) return false;
     at_once_ = false;
     unsure_since_ = now;
     return false;
@@ -203,13 +203,13 @@ UcxWorker::~UcxWorker() {
   forget_held();
   for (Peer& p : peers_) close(p);
   if (connections_ > 1) begin_spread();
-  const auto end = Clock::now() + longest_close;
+  const auto end = Clock::now() + kLongestClose;
   auto answered = Clock::now();
   Waiting waiting(true);
   for (const ucs_status_ptr_t request : closing_) {
     bool waited = false;
     while (ucp_.request_check_status(request) == UCS_INPROGRESS &&
-           Clock::now() < std::min(end, answered + longest_silence)) {
+           Clock::now() < std::min(end, answered + kLongestSilence)) {
       waited = true;
       if (progress() == 0) waiting.rest();
     }
@@ -243,11 +243,11 @@ void UcxWorker::close_lost() noexcept {
 
 // Takes this session's short messages that failures left without a receive: UCX would complain of them.
 void UcxWorker::drain() noexcept {
-  const auto end = Clock::now() + longest_drain;
+  const auto end = Clock::now() + kLongestDrain;
   ucp_tag_recv_info_t info{};
   std::array<std::byte, 4096> room;  // longer messages must be fetched
   while (Clock::now() < end) {
-    if (!ucp_.tag_probe_nb(handle(), secret_, mask_secret, 0, &info) || info.length > room.size()) return;
+    if (!ucp_.tag_probe_nb(handle(), secret_, kMaskSecret, 0, &info) || info.length > room.size()) return;
     const ucp_tag_message_h message = ucp_.tag_probe_nb(handle(), info.sender_tag, ~std::uint64_t{0}, 1, &info);
     if (!message) return;
     ucp_request_param_t how{};
@@ -289,7 +289,7 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
   held_.reserve(peers_.size() * connections_);
   rank_ = rank;
   std::memcpy(&secret_, session.secret.data(), sizeof secret_);
-  secret_ &= mask_secret;
+  secret_ &= kMaskSecret;
 }
 
 Status UcxWorker::reach(int rank, ucp_ep_h* endpoint, unsigned connection) noexcept {

@@ -25,10 +25,10 @@
 
 namespace stretto::modules {
 
-inline constexpr std::uint64_t tag_bits = 20, cut_bits = 1, rank_bits = 14, channel_bits = 3, piece_bits = 3;
-inline constexpr int most_ranks = 1 << rank_bits;
-inline constexpr unsigned channel_of_pieces = 7;
-static_assert(most_connections <= 1u << piece_bits);
+inline constexpr std::uint64_t kTagBits = 20, kCutBits = 1, kRankBits = 14, kChannelBits = 3, kPieceBits = 3;
+inline constexpr int kMostRanks = 1 << kRankBits;
+inline constexpr unsigned kChannelOfPieces = 7;
+static_assert(kMostConnections <= 1u << kPieceBits);
 
 class UcxWorker {
  public:
@@ -53,22 +53,22 @@ class UcxWorker {
   Status failed(int rank, ucs_status_t status) const noexcept;
 
   std::uint64_t tag(unsigned channel, int sender, std::uint64_t message) const noexcept {
-    return secret_ | std::uint64_t{channel} << (rank_shift + rank_bits) | std::uint64_t(sender) << rank_shift | message;
+    return secret_ | std::uint64_t{channel} << (kRankShift + kRankBits) | std::uint64_t(sender) << kRankShift | message;
   }
   std::uint64_t tag_of_piece(int sender, std::uint32_t number, unsigned piece) const noexcept {
-    return tag(channel_of_pieces, sender, (std::uint64_t{number} << piece_bits & mask_message) | piece);
+    return tag(kChannelOfPieces, sender, (std::uint64_t{number} << kPieceBits & kMaskMessage) | piece);
   }
   // Shares a channel with pieces, which lack the cut bit.
   std::uint64_t tag_between_devices(int sender, std::uint64_t message) const noexcept {
-    return tag(channel_of_pieces, sender, message & mask_message) | mask_cut;
+    return tag(kChannelOfPieces, sender, message & kMaskMessage) | kMaskCut;
   }
   // UCX acknowledges no shorter ones, but by UCX_RNDV_THRESH.
-  static constexpr std::size_t least_acknowledged = 1024;
-  static constexpr unsigned rank_shift = tag_bits + cut_bits;
-  static constexpr std::uint64_t mask_message = (std::uint64_t{1} << tag_bits) - 1;
-  static constexpr std::uint64_t mask_cut = std::uint64_t{1} << tag_bits;
-  static constexpr std::uint64_t mask_sender = ((std::uint64_t{1} << rank_bits) - 1) << rank_shift;
-  static constexpr std::uint64_t mask_secret = ~((std::uint64_t{1} << (rank_shift + rank_bits + channel_bits)) - 1);
+  static constexpr std::size_t kLeastAcknowledged = 1024;
+  static constexpr unsigned kRankShift = kTagBits + kCutBits;
+  static constexpr std::uint64_t kMaskMessage = (std::uint64_t{1} << kTagBits) - 1;
+  static constexpr std::uint64_t kMaskCut = std::uint64_t{1} << kTagBits;
+  static constexpr std::uint64_t kMaskSender = ((std::uint64_t{1} << kRankBits) - 1) << kRankShift;
+  static constexpr std::uint64_t kMaskSecret = ~((std::uint64_t{1} << (kRankShift + kRankBits + kChannelBits)) - 1);
 
   unsigned connections() const noexcept { return connections_; }
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
@@ -86,7 +86,7 @@ class UcxWorker {
   }
   // Only over a connection that has sent: another holds nothing back, but may wait for its peer to answer.
   void mark_received(int rank, std::size_t bytes) noexcept {
-    if (bytes >= least_acknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
+    if (bytes >= kLeastAcknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
   // True once all held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A
   // flush of UCX, or a message that may wait, would ask the peer for an answer, and the peer may have ended its call.
@@ -97,7 +97,7 @@ class UcxWorker {
   ucp_worker_h handle() const noexcept { return workers_.front(); }
   unsigned progress() noexcept {
     unsigned done = ucp_.worker_progress(handle());
-    if ((spread_ > 0 && done == 0) || ++turn_ % seldom == 0) done += progress_senders();
+    if ((spread_ > 0 && done == 0) || ++turn_ % kSeldom == 0) done += progress_senders();
     if (losses_ != closed_) close_lost();
     return done;
   }
@@ -113,8 +113,8 @@ class UcxWorker {
     UcxWorker* worker = nullptr;
     carrier::Member member;
     unsigned connections = 1;
-    std::array<ucp_ep_h, most_connections> endpoints{};
-    std::array<bool, most_connections> held{};
+    std::array<ucp_ep_h, kMostConnections> endpoints{};
+    std::array<bool, kMostConnections> held{};
     bool has_sent = false;  // over the first connection
     ucs_status_t status = UCS_OK;
   };
@@ -136,12 +136,12 @@ class UcxWorker {
   ucp_context_h context_ = nullptr;
   bool wakes_ = false;
   unsigned busy_ = 0;  // successive sleeps that found events
-  std::array<int, most_connections> descriptors_{};
-  std::array<ucp_worker_h, most_connections> workers_{};  // by connection, on first use
-  std::array<bool, most_connections> lacking_{};
+  std::array<int, kMostConnections> descriptors_{};
+  std::array<ucp_worker_h, kMostConnections> workers_{};  // by connection, on first use
+  std::array<bool, kMostConnections> lacking_{};
   std::size_t spread_ = 0;
   unsigned turn_ = 0;
-  static constexpr unsigned seldom = 16;
+  static constexpr unsigned kSeldom = 16;
   int rank_ = 0;
   std::uint64_t secret_ = 0;
   std::vector<Peer> peers_;

@@ -23,13 +23,13 @@ bool made(MPI_Comm comm, Communicator* c, const Settings& settings) {
 
 // A rule that says how to serve the call needs no proof that serving pays.
 bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settings& settings) noexcept {
-  if (c->use < use_before_making) return false;
+  if (c->use < kUseBeforeMaking) return false;
   const RecursionGuard guard;
   return is_due(comm, c, !d.ruled, settings.timeout);
 }
 
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
-constexpr std::int64_t longest_brief = 1024;
+constexpr std::int64_t kLongestBrief = 1024;
 
 // A bound for a call that is no sum. Ranks may name data of one signature by different types, so they compare the call
 // first; the MPI moves data where some types are not floating-point.
@@ -80,7 +80,7 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->kind = Action::Kind::exact;
     return;
   }
-  const bool brief = d->shape.bytes <= longest_brief && d->payload == STRETTO_PAYLOAD_AUTO;
+  const bool brief = d->shape.bytes <= kLongestBrief && d->payload == STRETTO_PAYLOAD_AUTO;
   if (brief)
     d->kind = Action::Kind::exact;
   else if (!d->shape.floating_sum)
@@ -96,7 +96,7 @@ bool wants_ours(const Decision& d) noexcept {
 // largest kind, and check before data move.
 const char* unless_memory_serves(const WrappedCall& call, const Settings& settings, Decision* d) noexcept {
   if (call.operation == Function::barrier) return nullptr;
-  if (d->shape.bytes < least_asked) return "a short call where GPUs are in use";
+  if (d->shape.bytes < kLeastAsked) return "a short call where GPUs are in use";
   Communicator& c = *d->communicator;
   Memory memory = c.memory;
   if (call.form == Form::blocking) {
@@ -139,7 +139,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
   d.why = shape_of(call, c, &d.shape);
   const bool blocks = call.form == Form::blocking;
   if (!blocks && !runtime.cores) d.why = call.form == Form::nonblocking ? "nonblocking" : "persistent";
-  if (runtime.apart) d.why = apart_reason;
+  if (runtime.apart) d.why = kApartReason;
   if (d.why) return d;
   ask_rules(call, settings, &d);
   d.fixed = is_fixed(d.shape, settings);

@@ -9,8 +9,8 @@ namespace {
 
 // cuPointerGetAttribute, with its C enumerations.
 using PointerGetAttribute = int (*)(void* result, int attribute, std::uintptr_t pointer);
-constexpr int memory_type = 2;          // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-constexpr unsigned memory_of_host = 1;  // CU_MEMORYTYPE_HOST
+constexpr int kMemoryType = 2;         // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+constexpr unsigned kMemoryOfHost = 1;  // CU_MEMORYTYPE_HOST
 
 // Null unless the process has loaded the driver.
 PointerGetAttribute driver() noexcept {
@@ -25,7 +25,7 @@ PointerGetAttribute driver() noexcept {
 bool of_device(const void* buffer) noexcept {
   if (!buffer || buffer == MPI_IN_PLACE) return false;
   unsigned type = 0;
-  return driver()(&type, memory_type, reinterpret_cast<std::uintptr_t>(buffer)) == 0 && type != memory_of_host;
+  return driver()(&type, kMemoryType, reinterpret_cast<std::uintptr_t>(buffer)) == 0 && type != kMemoryOfHost;
 }
 
 }  // namespace

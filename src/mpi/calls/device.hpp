@@ -13,7 +13,7 @@ namespace stretto::mpi {
 Memory memory_in_reach(const Communicator& c) noexcept;
 
 // Shorter calls are left to the MPI: agreeing on the memory would take as long.
-inline constexpr std::int64_t least_asked = 65536;
+inline constexpr std::int64_t kLeastAsked = 65536;
 
 Memory memory_of(const WrappedCall& call, const Communicator& c) noexcept;
 

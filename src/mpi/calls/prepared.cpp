@@ -22,18 +22,18 @@ namespace stretto::mpi {
   const std::uint64_t sent = number(call.sendcount), received = number(call.recvcount);
   if (call.form != Form::blocking || call.recvcounts || (sent | received) >> 32 != 0) return false;
   const std::uint64_t in_place = number(call.sendbuf == MPI_IN_PLACE) << 1 | number(call.recvbuf == MPI_IN_PLACE);
-  key->words = {api::PreparedKey::of_program | in_place << 2 | number(call.operation) << 8 | number(call.root) << 32,
+  key->words = {api::PreparedKey::kOfProgram | in_place << 2 | number(call.operation) << 8 | number(call.root) << 32,
                 sent << 32 | received, number(call.sendtype), number(call.recvtype), number(call.op)};
   return true;
 }
 
 bool packed_key_of(const WrappedCall& call, api::PreparedKey* key) noexcept {
   const bool derived = call.operation == Function::bcast && call.form == Form::blocking &&
-                       call.recvtype != MPI_DATATYPE_NULL && call.recvcount > 0 && call.recvcount <= longest_packed &&
+                       call.recvtype != MPI_DATATYPE_NULL && call.recvcount > 0 && call.recvcount <= kLongestPacked &&
                        !element_of(call.recvtype);
   const std::int64_t bytes = derived ? call.recvcount * bytes_of(call.recvtype) : 0;
-  if (bytes <= 0 || bytes > longest_packed) return false;
-  key->words = {api::PreparedKey::of_program | std::uint64_t{1} << 4 | static_cast<std::uint64_t>(call.operation) << 8 |
+  if (bytes <= 0 || bytes > kLongestPacked) return false;
+  key->words = {api::PreparedKey::kOfProgram | std::uint64_t{1} << 4 | static_cast<std::uint64_t>(call.operation) << 8 |
                     static_cast<std::uint64_t>(call.root) << 32,
                 static_cast<std::uint64_t>(bytes)};
   return true;
@@ -46,7 +46,7 @@ namespace {
   api::PreparedKey key;
   const api::PreparedCalls::Line* const line = packed_key_of(call, &key) ? c.comm->prepared.find(key) : nullptr;
   if (!line) return false;
-  std::array<std::byte, longest_packed> packed;
+  std::array<std::byte, kLongestPacked> packed;
   const int count = static_cast<int>(call.recvcount), bytes = static_cast<int>(key.words[1]);
   const bool root = c.rank == call.root;
   int position = 0;

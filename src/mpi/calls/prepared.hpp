@@ -16,7 +16,7 @@ bool key_of(const WrappedCall& call, api::PreparedKey* key) noexcept;
 
 // A broadcast of a derived type, by root and bytes: BLACS makes a type for each of its calls, and frees it. False: no
 // such call, or a longer one.
-inline constexpr std::int64_t longest_packed = 1024;
+inline constexpr std::int64_t kLongestPacked = 1024;
 bool packed_key_of(const WrappedCall& call, api::PreparedKey* key) noexcept;
 
 // True: an equal call was kept; *status is its result.

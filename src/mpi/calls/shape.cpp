@@ -8,22 +8,22 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr const char* wrong_arguments = "arguments that are the MPI's to judge";
+constexpr const char* kWrongArguments = "arguments that are the MPI's to judge";
 
 const char* vector_of(MPI_Datatype type, std::int64_t count, Shape* shape) noexcept {
-  if (type == MPI_DATATYPE_NULL || count < 0) return wrong_arguments;
+  if (type == MPI_DATATYPE_NULL || count < 0) return kWrongArguments;
   shape->bytes = count * bytes_of(type);
   return nullptr;
 }
 
 const char* reduction(const WrappedCall& call, std::int64_t count, Shape* shape) noexcept {
-  if (call.sendtype == MPI_DATATYPE_NULL && call.recvtype == MPI_DATATYPE_NULL) return wrong_arguments;
+  if (call.sendtype == MPI_DATATYPE_NULL && call.recvtype == MPI_DATATYPE_NULL) return kWrongArguments;
   if (const char* reason = reduction_of(call.recvtype, call.op, &shape->element, &shape->op)) return reason;
   const Nature n = shape->element->nature;
   shape->floating_sum = shape->op == STRETTO_SUM && (n == Nature::floating || n == Nature::complex);
   shape->floating_extreme = (shape->op == STRETTO_MIN || shape->op == STRETTO_MAX) && n == Nature::floating;
   shape->bytes = count * shape->element->parts * static_cast<std::int64_t>(stretto_type_size(shape->element->type));
-  return count < 0 ? wrong_arguments : nullptr;
+  return count < 0 ? kWrongArguments : nullptr;
 }
 
 std::int64_t sum(const Numbers& counts, int ranks) noexcept {
@@ -51,11 +51,11 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
     case Function::reduce: return reduction(call, call.recvcount, shape);
     case Function::reduce_scatter_block: return reduction(call, call.recvcount * c.size, shape);
     case Function::reduce_scatter:
-      return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : wrong_arguments;
+      return call.recvcounts ? reduction(call, sum(call.recvcounts, c.size), shape) : kWrongArguments;
     case Function::allgather:
     case Function::alltoall: return blocks(call, false, shape);
     case Function::allgatherv:
-      if (!call.recvcounts || !call.displs) return wrong_arguments;
+      if (!call.recvcounts || !call.displs) return kWrongArguments;
       return vector_of(call.recvtype, sum(call.recvcounts, c.size), shape);
     case Function::gather: return blocks(call, c.rank != call.root, shape);
     case Function::scatter: return blocks(call, c.rank == call.root, shape);
@@ -69,7 +69,7 @@ const char* of_operation(const WrappedCall& call, const Communicator& c, Shape* 
     case Function::neighbor_alltoallv:
     case Function::neighbor_alltoallw: return "a collective that stretto has not";
   }
-  return wrong_arguments;
+  return kWrongArguments;
 }
 
 const Element* moved_elements(const WrappedCall& call, const Communicator& c) noexcept {
@@ -89,11 +89,11 @@ const Element* moved_elements(const WrappedCall& call, const Communicator& c) no
   return both && one && (!sent || !received || sent->type == received->type) ? one : nullptr;
 }
 
-constexpr auto all_collectives = [] {
+constexpr auto kAllCollectives = [] {
   std::array<std::optional<schedule::Collective>, operation_names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t c = 0; c < schedule::all_properties.size(); ++c)
-      if (std::string_view(schedule::all_properties[c].name) == operation_names[i])
+    for (std::size_t c = 0; c < schedule::kAllProperties.size(); ++c)
+      if (std::string_view(schedule::kAllProperties[c].name) == operation_names[i])
         all[i] = static_cast<schedule::Collective>(c);
   return all;
 }();
@@ -106,7 +106,7 @@ bool rooted(Function f) noexcept {
 }  // namespace
 
 std::optional<schedule::Collective> collective_of(Function f) noexcept {
-  return all_collectives[static_cast<std::size_t>(f)];
+  return kAllCollectives[static_cast<std::size_t>(f)];
 }
 
 bool never_served(const WrappedCall& call) noexcept {
@@ -142,7 +142,7 @@ const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shap
   const char* reason = of_operation(call, c, shape);  // first: reports count passed-on bytes, too
   if (reason) return reason;
   if (c.size == 1) return "one rank";
-  if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return wrong_arguments;
+  if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return kWrongArguments;
   // An element may be a whole block, and MPI packs by int counts.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
   shape->moves = !shape->element && call.operation != Function::barrier;

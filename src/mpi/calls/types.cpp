@@ -67,12 +67,12 @@ class Table {
 
  private:
   std::size_t place_of(MPI_Datatype type) const noexcept {
-    std::size_t i = (std::hash<MPI_Datatype>()(type) * 0x9E3779B97F4A7C15u) >> (64 - bits);
+    std::size_t i = (std::hash<MPI_Datatype>()(type) * 0x9E3779B97F4A7C15u) >> (64 - kBits);
     while (slots_[i].type != type && slots_[i].type != MPI_DATATYPE_NULL) i = (i + 1) % slots_.size();
     return i;
   }
-  static constexpr int bits = 8;  // five times the number of types
-  std::array<KnownType, std::size_t{1} << bits> slots_;
+  static constexpr int kBits = 8;  // five times the number of types
+  std::array<KnownType, std::size_t{1} << kBits> slots_;
 };
 
 struct KnownOperation {

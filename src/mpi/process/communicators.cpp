@@ -31,21 +31,21 @@ std::atomic<unsigned> generation{0};  // changes when a communicator is freed: a
 using Clock = std::chrono::steady_clock;
 
 // An agreement makes ranks wait for each other, unlike pipelined broadcasts.
-constexpr int most_times_between_agreements = 8;
+constexpr int kMostTimesBetweenAgreements = 8;
 
 // A stretto_comm must live this many times as long as its making takes.
-constexpr int worth = 20;
-constexpr int most_short_lives = 10;
+constexpr int kWorth = 20;
+constexpr int kMostShortLives = 10;
 
 // MPICH has only 2,048 ids.
-constexpr int most_reserved = 64;
+constexpr int kMostReserved = 64;
 std::atomic<int> reserved{0};
 
 // Lives are expected to be like earlier ones.
 std::atomic<int> short_lives{0};
-constexpr Clock::rep never = Clock::rep{1} << 60;
+constexpr Clock::rep kNever = Clock::rep{1} << 60;
 // shortest; others include waits for late ranks
-std::atomic<Clock::rep> making{never}, making_between_hosts{never};
+std::atomic<Clock::rep> making{kNever}, making_between_hosts{kNever};
 std::atomic<int> made_between_hosts{0};
 
 // Expected time of making a stretto_comm that spans hosts. The first in a process probes the network and the codec.
@@ -72,9 +72,9 @@ void count_making(Clock::duration took, bool between_hosts) noexcept {
 }
 
 void count_life(Clock::duration lived, Clock::rep cost) noexcept {
-  const int change = lived.count() / worth < cost ? 1 : -1;
+  const int change = lived.count() / kWorth < cost ? 1 : -1;
   int so_far = short_lives.load();
-  while (!short_lives.compare_exchange_weak(so_far, std::clamp(so_far + change, 0, most_short_lives))) {
+  while (!short_lives.compare_exchange_weak(so_far, std::clamp(so_far + change, 0, kMostShortLives))) {
   }
 }
 
@@ -143,7 +143,7 @@ bool within_world(MPI_Comm comm, int ranks) noexcept {
 }
 
 struct MakingAgreement {
-  int use = use_before_making;
+  int use = kUseBeforeMaking;
   double lacks = 1;  // price over affordable time, the most of all ranks; at most 1: it pays
   bool spans_hosts = false;
 };
@@ -151,9 +151,9 @@ struct MakingAgreement {
 // Collective over `comm`.
 MakingAgreement agree_on_making(MPI_Comm comm, Communicator* c, double limit) noexcept {
   const carrier::Limited limited(&c->watchdog, "stretto_comm_create", limit);
-  const bool spare = reserved.load() < most_reserved;
+  const bool spare = reserved.load() < kMostReserved;
   const auto host = static_cast<long long>(api::host_hash());
-  std::array<long long, 5> most{use_before_making << (spare ? short_lives.load() : most_short_lives),
+  std::array<long long, 5> most{kUseBeforeMaking << (spare ? short_lives.load() : kMostShortLives),
                                 std::chrono::nanoseconds(c->early.affordable()).count(),
                                 std::chrono::nanoseconds(price()).count(), host, ~host};
   if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), int{most.size()}, MPI_LONG_LONG, MPI_MAX, comm) != MPI_SUCCESS)
@@ -207,7 +207,7 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
 
 int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept {
   if (c->wanted > 0) return c->wanted;
-  if (!within_world(comm, c->size)) return use_before_making;
+  if (!within_world(comm, c->size)) return kUseBeforeMaking;
   return first_agreement(comm, c, limit).use;
 }
 
@@ -222,7 +222,7 @@ bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcep
   if (c->use < c->ask_again_at) return false;
   if (!agreed) agreed = agree_on_making(comm, c, limit);
   if (agreed->lacks <= 1) return true;
-  const double next = c->use * std::clamp(agreed->lacks / 2, 2.0, static_cast<double>(most_times_between_agreements));
+  const double next = c->use * std::clamp(agreed->lacks / 2, 2.0, static_cast<double>(kMostTimesBetweenAgreements));
   c->ask_again_at = static_cast<int>(std::min(next, static_cast<double>(INT_MAX)));
   return false;
 }
@@ -230,7 +230,7 @@ bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcep
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept {
   constexpr int patience = 3;
   if (c->inter || c->size == 1 || !within_world(comm, c->size)) return;
-  if (use_wanted(comm, c, limit) > use_before_making << patience) return;
+  if (use_wanted(comm, c, limit) > kUseBeforeMaking << patience) return;
   const RecursionGuard guard;  // the MPI calls the program's attribute functions
   const Clock::time_point begun = Clock::now();
   c->reserves = c->ready.make(comm);
@@ -258,7 +258,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
     return true;
   }
   c->refused = value_or(std::string("no memory"), [within] {
-    return within ? std::string("no communicator: ") + stretto_message() : std::string(outside_reason);
+    return within ? std::string("no communicator: ") + stretto_message() : std::string(kOutsideReason);
   });
   static std::atomic<bool> told{false};
   if (within && made == STRETTO_INVALID_ARGUMENT && c->rank == 0 && !told.exchange(true))
@@ -267,7 +267,7 @@ bool make(MPI_Comm comm, Communicator* c, double limit) noexcept {
 }
 
 void make_unless_short_lived(MPI_Comm comm, Communicator* c, double limit) noexcept {
-  if (use_wanted(comm, c, limit) == use_before_making) static_cast<void>(make(comm, c, limit));
+  if (use_wanted(comm, c, limit) == kUseBeforeMaking) static_cast<void>(make(comm, c, limit));
 }
 
 Memory last_of_ranks(Memory here, MPI_Comm comm) noexcept {
@@ -281,14 +281,14 @@ std::optional<std::optional<Bound>> bound_in(MPI_Info info, std::string* complai
   if (info == MPI_INFO_NULL) return std::nullopt;
   char text[MPI_MAX_INFO_VAL + 1] = "";
   int given = 0;
-  if (PMPI_Info_get(info, bound_key, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return std::nullopt;
+  if (PMPI_Info_get(info, kBoundKey, MPI_MAX_INFO_VAL, text, &given) != MPI_SUCCESS || !given) return std::nullopt;
   if (std::string_view(text) == "none") return std::optional<Bound>();
   Bound bound;
   if (parse_bound(text, &bound) == Status::ok) {
-    if (const std::string remark = remark_on(bound); !remark.empty()) tell_once(std::string(bound_key) + ": " + remark);
+    if (const std::string remark = remark_on(bound); !remark.empty()) tell_once(std::string(kBoundKey) + ": " + remark);
     return std::optional(bound);
   }
-  *complaint = std::string(bound_key) + ": " + message();
+  *complaint = std::string(kBoundKey) + ": " + message();
   return std::nullopt;
 }
 

@@ -49,12 +49,12 @@ struct Communicator {
   Communicator* kept_before = nullptr;
 };
 
-inline constexpr const char* outside_reason = "processes outside MPI_COMM_WORLD";
+inline constexpr const char* kOutsideReason = "processes outside MPI_COMM_WORLD";
 
-inline constexpr const char* bound_key = "stretto_bound";
+inline constexpr const char* kBoundKey = "stretto_bound";
 
 // Making a stretto_comm takes as long as hundreds of short calls (docs/mpi.md, "What becomes of a call").
-inline constexpr int use_before_making = 64;
+inline constexpr int kUseBeforeMaking = 64;
 
 // Kept as an attribute; null if the MPI does not know it. Valid until the program frees the communicator.
 Communicator* find_communicator(MPI_Comm comm) noexcept;
@@ -65,7 +65,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // Equal on all ranks. `must_pay`: if the communicator spans hosts, its calls must have taken long enough. Collective at
 // the first call, and, if it must pay, when the use has grown to between two and eight times as much. Precondition:
-// `use` is at least use_before_making.
+// `use` is at least kUseBeforeMaking.
 bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early

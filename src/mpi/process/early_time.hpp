@@ -12,21 +12,21 @@ class EarlyTime {
 
   // The next call is to be timed: a clock costs a short call a quarter of its time, so the last of each `every` stands
   // for all. The very first call makes connections and waits for late ranks.
-  bool samples(std::int64_t bytes) noexcept { return bytes > longest_short || calls_++ % every == every - 1; }
+  bool samples(std::int64_t bytes) noexcept { return bytes > kLongestShort || calls_++ % kEvery == kEvery - 1; }
 
   // Precondition: samples() returned true.
   void add(std::int64_t bytes, Duration took) noexcept {
-    if (bytes > longest_short)
+    if (bytes > kLongestShort)
       long_ += took;
     else
-      short_ += every * took;
+      short_ += kEvery * took;
   }
 
   // Short calls gain little between hosts, long exact ones more than a fifth.
   Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
 
-  static constexpr std::int64_t longest_short = 4096;  // bytes
-  static constexpr unsigned every = 7;                 // odd: programs repeat calls in even periods
+  static constexpr std::int64_t kLongestShort = 4096;  // bytes
+  static constexpr unsigned kEvery = 7;                // odd: programs repeat calls in even periods
 
  private:
   Duration short_{}, long_{};

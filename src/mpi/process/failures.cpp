@@ -16,13 +16,13 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr int most_shown = 8, first_shown = 3;  // the first of more than most_shown
+constexpr int kMostShown = 8, kFirstShown = 3;  // the first of more than kMostShown
 
 std::string world_ranks(MPI_Comm comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
-  const int shown = ranks > most_shown ? first_shown : ranks;
-  std::array<int, most_shown> here{}, there{};
+  const int shown = ranks > kMostShown ? kFirstShown : ranks;
+  std::array<int, kMostShown> here{}, there{};
   std::iota(here.begin(), here.end(), 0);
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);

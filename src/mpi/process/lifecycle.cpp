@@ -46,7 +46,7 @@ Allocations& allocations() {
 }
 
 // Smaller memory would waste the arena's pages, and is copied as fast.
-constexpr MPI_Aint least_lent = 65536;
+constexpr MPI_Aint kLeastLent = 65536;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ InheritedBound::~InheritedBound() {
 }
 
 bool lend(MPI_Aint bytes, MPI_Info info, void* at) noexcept {
-  if (bytes < least_lent || info != MPI_INFO_NULL || !at || !serves()) return false;
+  if (bytes < kLeastLent || info != MPI_INFO_NULL || !at || !serves()) return false;
   return value_or(false, [&] {  // the MPI may have memory
     return allocations().take(static_cast<std::size_t>(bytes), static_cast<void**>(at));
   });

@@ -14,14 +14,14 @@ namespace {
 
 // The standard ABI suits any MPI.
 #if defined(MPI_ABI)
-constexpr std::string_view own = "";
-constexpr std::array<std::string_view, 0> others{};
+constexpr std::string_view kOwn = "";
+constexpr std::array<std::string_view, 0> kOthers{};
 #elif defined(OPEN_MPI)
-constexpr std::string_view own = "Open MPI";
-constexpr std::array<std::string_view, 3> others{"MPICH", "MVAPICH", "Intel(R) MPI"};
+constexpr std::string_view kOwn = "Open MPI";
+constexpr std::array<std::string_view, 3> kOthers{"MPICH", "MVAPICH", "Intel(R) MPI"};
 #else
-constexpr std::string_view own = "MPICH or its kin";
-constexpr std::array<std::string_view, 1> others{"Open MPI"};
+constexpr std::string_view kOwn = "MPICH or its kin";
+constexpr std::array<std::string_view, 1> kOthers{"Open MPI"};
 #endif
 
 // Launchers export the rank; MPI_Init would tell too late.
@@ -38,7 +38,7 @@ bool is_own_mpi() noexcept {
   int length = 0;
   if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return true;
   const std::string_view version(text);
-  for (const std::string_view other : others) {
+  for (const std::string_view other : kOthers) {
     if (version.find(other) == std::string_view::npos) continue;
     char shown[256];
     const auto length =
@@ -47,7 +47,7 @@ bool is_own_mpi() noexcept {
       std::fprintf(
           stderr,
           "stretto: this library was built for %s, and the program's MPI is %.*s; preload the one for that MPI\n",
-          own.data(), length, shown);
+          kOwn.data(), length, shown);
     return false;
   }
   return true;

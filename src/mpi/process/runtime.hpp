@@ -7,7 +7,7 @@
 
 namespace stretto::mpi {
 
-inline constexpr const char* apart_reason = "ranks that are set differently";
+inline constexpr const char* kApartReason = "ranks that are set differently";
 
 struct Runtime {
   Settings settings;

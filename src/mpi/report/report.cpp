@@ -43,7 +43,7 @@ json to_json(const Row& r) {
   return {{"operation", w.operation},
           {"path", w.path},
           {"why", w.why},
-          {"up_to_bytes", std::isinf(largest_of_size[w.size]) ? json(nullptr) : json(largest_of_size[w.size])},
+          {"up_to_bytes", std::isinf(kLargestOfSize[w.size]) ? json(nullptr) : json(kLargestOfSize[w.size])},
           {"calls", t.calls},
           {"bytes", t.bytes},
           {"seconds", t.seconds},
@@ -65,7 +65,7 @@ json to_json(const Row& r) {
 }
 
 // Destroying a json may allocate, and a rank may have no memory.
-constexpr char between = '\t';
+constexpr char kBetween = '\t';
 
 std::string host_name() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
@@ -76,10 +76,10 @@ std::string host_name() {
 
 // A stretch's length, then place, calls and seconds of non-empty ones.
 std::string to_text(const Timeline& t) {
-  std::string text = fmt::format("{}{}", between, t.stretch());
-  for (std::size_t i = 0; i < Timeline::most; ++i)
+  std::string text = fmt::format("{}{}", kBetween, t.stretch());
+  for (std::size_t i = 0; i < Timeline::kMost; ++i)
     if (t.calls()[i] > 0 || t.seconds()[i] > 0)
-      text += fmt::format("{0}{1}{0}{2}{0}{3}", between, i, t.calls()[i], t.seconds()[i]);
+      text += fmt::format("{0}{1}{0}{2}{0}{3}", kBetween, i, t.calls()[i], t.seconds()[i]);
   return text;
 }
 
@@ -90,11 +90,12 @@ std::string to_text(const Statistics& own) {
     all += fmt::format(
         "{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}{0}{13}{0}{14}{0}{15}{0}{16}{0}{17}{"
         "0}{18}{0}{19}{0}{20}{0}{21}{0}",
-        between, printable(w.operation), printable(w.path), printable(w.why), w.size, t.calls, t.bytes, t.seconds,
+        kBetween, printable(w.operation), printable(w.path), printable(w.why), w.size, t.calls, t.bytes, t.seconds,
         t.raw_bytes, t.sent_bytes, t.promised_error, t.error_with_rounding, t.saved, t.saved_least, t.saved_most,
         t.predicted, t.predicted_mpi, t.known, t.in_flight, t.hidden, t.attended, t.split);
     const Ignored& i = t.ignored;
-    all += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", between, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
+    all +=
+        fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", kBetween, i.calls, i.values, i.lo, i.hi, i.all_lo, i.all_hi);
     all += to_text(record.timeline) + '\n';
   }
   return all;
@@ -102,7 +103,7 @@ std::string to_text(const Statistics& own) {
 
 Row from_text(std::string_view line) {
   const auto next = [&line] {
-    const std::string_view field = line.substr(0, line.find(between));
+    const std::string_view field = line.substr(0, line.find(kBetween));
     line.remove_prefix(std::min(line.size(), field.size() + 1));
     return field;
   };
@@ -113,7 +114,7 @@ Row from_text(std::string_view line) {
   Row r;
   for (std::string* s : {&r.key.operation, &r.key.path, &r.key.why}) *s = next();
   number(&r.key.size);
-  r.key.size = std::min(r.key.size, largest_of_size.size() - 1);
+  r.key.size = std::min(r.key.size, kLargestOfSize.size() - 1);
   Tally& t = r.tally;
   number(&t.calls);
   for (double* x :
@@ -179,7 +180,7 @@ std::string with_unit(double bytes) {
 
 std::string size_text(std::size_t size) {
   constexpr std::array texts = {"<=1KiB", "<=64KiB", "<=1MiB", "<=16MiB", ">16MiB"};
-  static_assert(texts.size() == largest_of_size.size());
+  static_assert(texts.size() == kLargestOfSize.size());
   return texts[size];
 }
 
@@ -204,8 +205,8 @@ std::string overlapped(const Row& r) {
 std::string path_and_why(const Row& r) {
   std::string text = r.key.path + (r.key.why.empty() ? "" : ": ") + r.key.why;
   const Tally& t = r.tally;
-  const bool assumed = r.key.why.ends_with(assumed_reason);
-  if (!(assumed || r.key.why.ends_with(predicted_reason)) || r.key.path == "native") return text;
+  const bool assumed = r.key.why.ends_with(kAssumedReason);
+  if (!(assumed || r.key.why.ends_with(kPredictedReason)) || r.key.path == "native") return text;
   if (t.predicted > 0 && t.predicted_mpi > 0)
     text += fmt::format(" to take {:.2g} of the MPI's time", t.predicted / t.predicted_mpi);
   if (assumed) text += " (not measured: stretto tune)";

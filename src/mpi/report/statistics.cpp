@@ -34,7 +34,7 @@ void Tally::add(const Tally& other) noexcept {
 
 void Statistics::add(RowKey key, const Tally& tally, Server server) {
   const int length = tally.bytes > 0 ? std::ilogb(tally.bytes) : -1;
-  while (tally.bytes > largest_of_size[key.size]) ++key.size;
+  while (tally.bytes > kLargestOfSize[key.size]) ++key.size;
   const std::lock_guard lock(mutex_);
   Record& record = all_[key];
   record.tally.add(tally);

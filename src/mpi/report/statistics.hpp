@@ -16,11 +16,11 @@
 namespace stretto::mpi {
 
 // Last words of a path that the model alone decided, with or without measurements.
-inline constexpr const char *predicted_reason = "predicted", *assumed_reason = "assumed";
+inline constexpr const char *kPredictedReason = "predicted", *kAssumedReason = "assumed";
 
 // In bytes; calls of one class share a row.
-inline constexpr std::array<double, 5> largest_of_size = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
-                                                          std::numeric_limits<double>::infinity()};
+inline constexpr std::array<double, 5> kLargestOfSize = {0x1p10, 0x1p16, 0x1p20, 0x1p24,
+                                                         std::numeric_limits<double>::infinity()};
 
 struct RowKey {
   std::string operation;  // "allreduce", "iallreduce"

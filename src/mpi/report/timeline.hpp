@@ -10,8 +10,8 @@ namespace stretto::mpi {
 // adjacent counts merge. So timelines can be added.
 class Timeline {
  public:
-  static constexpr std::size_t most = 64;
-  static constexpr double shortest = 1e-3;  // seconds
+  static constexpr std::size_t kMost = 64;
+  static constexpr double kShortest = 1e-3;  // seconds
 
   // Calls count at their `end`, seconds where they passed; times before 0 as 0.
   void add(double end, double seconds, std::uint64_t calls) noexcept;
@@ -20,8 +20,8 @@ class Timeline {
   void lengthen(double stretch) noexcept;
 
   double stretch() const noexcept { return stretch_; }
-  const std::array<std::uint64_t, most>& calls() const noexcept { return calls_; }
-  const std::array<double, most>& seconds() const noexcept { return seconds_; }
+  const std::array<std::uint64_t, kMost>& calls() const noexcept { return calls_; }
+  const std::array<double, kMost>& seconds() const noexcept { return seconds_; }
 
   // For counts of another process; ignores places beyond the last.
   static Timeline empty(double stretch) noexcept;
@@ -30,9 +30,9 @@ class Timeline {
  private:
   void halve() noexcept;
 
-  double stretch_ = shortest;
-  std::array<std::uint64_t, most> calls_{};
-  std::array<double, most> seconds_{};
+  double stretch_ = kShortest;
+  std::array<std::uint64_t, kMost> calls_{};
+  std::array<double, kMost> seconds_{};
 };
 
 }  // namespace stretto::mpi

@@ -185,7 +185,7 @@ void count(const Prepared& p, double seconds) noexcept {
   t.bytes = static_cast<double>(p.decision.shape.bytes);
   t.seconds = seconds;
   static_cast<void>(attempt([&] {  // otherwise missing in the report
-    r->statistics.add({name_of_start(p.call), "MPI", r->apart ? apart_reason : "persistent"}, t, Server::mpi);
+    r->statistics.add({name_of_start(p.call), "MPI", r->apart ? kApartReason : "persistent"}, t, Server::mpi);
   }));
 }
 

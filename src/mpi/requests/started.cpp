@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* cores_reason = "communication cores";
+constexpr const char* kCoresReason = "communication cores";
 
 struct Started {
   Started(const WrappedCall& c, const Decision& d) : call(c), decision(d) {}
@@ -126,7 +126,7 @@ std::string why_started(const Started& s) {
   std::string why = asked_by(s.decision);
   if (!why.empty()) why += "; ";
   if (was_refused(s)) why += "refused; ";
-  return why + cores_reason;
+  return why + kCoresReason;
 }
 
 void account(const Started& s) {
@@ -157,7 +157,7 @@ void complete(Started* s) noexcept {
 }
 
 // The MPI completes shorter calls before another core is notified.
-constexpr std::int64_t least_driven = 16384;
+constexpr std::int64_t kLeastDriven = 16384;
 
 backend::Call asked(const WrappedCall& call, const Decision& d) {
   backend::Call asked;
@@ -181,7 +181,7 @@ bool names_tree(const WrappedCall& call, const Decision& d) {
 
 // Other forced schedules, and payloads, use messages; reproducible bounded sums are codes.
 bool moves_in_memory(const WrappedCall& call, const Decision& d) {
-  const bool free = !d.schedule || std::string_view(d.schedule) == call::node_name || names_tree(call, d);
+  const bool free = !d.schedule || std::string_view(d.schedule) == call::kNodeName || names_tree(call, d);
   const bool streams = d.kind == Action::Kind::bounded && (d.payload != STRETTO_PAYLOAD_AUTO || d.fixed);
   return free && !streams && d.communicator->comm->moves_in_memory(asked(call, d));
 }
@@ -196,10 +196,10 @@ int not_started(const WrappedCall& call, const Decision& d, Status s) noexcept {
 const char* unless_driven(const WrappedCall& call, bool any_thread, Decision* d) {
   const Communicator& c = *d->communicator;
   if (!c.comm) return "nonblocking, on a communicator that stretto has not made its own for";
-  if (d->shape.bytes < least_driven) return "nonblocking and short";
+  if (d->shape.bytes < kLeastDriven) return "nonblocking and short";
   if (call.operation == Function::allgatherv) return "nonblocking, and with counts by rank";
   if (!d->device && moves_in_memory(call, *d)) {
-    if (!names_tree(call, *d)) d->schedule = call::node_name;
+    if (!names_tree(call, *d)) d->schedule = call::kNodeName;
     if (d->kind == Action::Kind::bounded) d->kind = Action::Kind::exact;
     return nullptr;
   }

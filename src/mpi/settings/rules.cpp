@@ -15,8 +15,8 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr std::string_view site_key = "site=", comm_key = "comm=", schedule_key = "schedule:", payload_key = "payload:",
-                           coding_key = "coding:", raw_below_key = "raw_below:";
+constexpr std::string_view kSiteKey = "site=", kCommKey = "comm=", kScheduleKey = "schedule:", kPayloadKey = "payload:",
+                           kCodingKey = "coding:", kRawBelowKey = "raw_below:";
 
 template <class Number>
 bool read(std::string_view text, Number* number) noexcept {
@@ -77,8 +77,8 @@ Status decide(Action::Kind kind, const std::string& word, Action* action, std::s
 Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* decided) {
   Action& action = rule->action;
   const std::string_view text = word;
-  if (text.starts_with(site_key)) return parse_pattern(text, site_key, &rule->site);
-  if (text.starts_with(comm_key)) return parse_pattern(text, comm_key, &rule->comm);
+  if (text.starts_with(kSiteKey)) return parse_pattern(text, kSiteKey, &rule->site);
+  if (text.starts_with(kCommKey)) return parse_pattern(text, kCommKey, &rule->comm);
   if (text.find("..") != std::string_view::npos) return parse_range(text, rule);
   *acts = true;
   if (text == "off") return decide(Action::Kind::off, word, &action, decided);
@@ -86,16 +86,16 @@ Status parse_word(const std::string& word, Rule* rule, bool* acts, std::string* 
   if (text == "exact") return decide(Action::Kind::exact, word, &action, decided);
   if (text.starts_with("rel:") || text.starts_with("abs:"))
     return decide(Action::Kind::bounded, word, &action, decided);
-  if (text.starts_with(payload_key)) return parse_payload(text.substr(payload_key.size()), &action.payload);
-  if (text.starts_with(coding_key)) return parse_coding(text.substr(coding_key.size()), &action.coding);
-  if (text.starts_with(raw_below_key)) {
+  if (text.starts_with(kPayloadKey)) return parse_payload(text.substr(kPayloadKey.size()), &action.payload);
+  if (text.starts_with(kCodingKey)) return parse_coding(text.substr(kCodingKey.size()), &action.coding);
+  if (text.starts_with(kRawBelowKey)) {
     std::int64_t bytes = 0;
-    if (const Status s = parse_bytes(text.substr(raw_below_key.size()), &bytes); s != Status::ok) return s;
+    if (const Status s = parse_bytes(text.substr(kRawBelowKey.size()), &bytes); s != Status::ok) return s;
     action.raw_below = static_cast<std::uint64_t>(bytes);
     return Status::ok;
   }
-  if (text.starts_with(schedule_key) && text.size() > schedule_key.size()) {
-    action.schedule = text.substr(schedule_key.size());
+  if (text.starts_with(kScheduleKey) && text.size() > kScheduleKey.size()) {
+    action.schedule = text.substr(kScheduleKey.size());
     return Status::ok;
   }
   return fail(Status::invalid_argument,

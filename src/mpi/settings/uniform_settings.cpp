@@ -13,7 +13,7 @@ namespace stretto::mpi {
 namespace {
 
 // Ranks without memory must not block others: nothing allocates before the last message has arrived.
-constexpr std::size_t most_common = 8, longest_shown = 256, longest_file = 4096;
+constexpr std::size_t kMostCommon = 8, kLongestShown = 256, kLongestFile = 4096;
 
 // FNV-1a: unlike std::hash equal in every process
 struct Hash {
@@ -25,11 +25,11 @@ struct Hash {
   void add(char c) noexcept { value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3u; }
 };
 
-using Hashes = std::array<std::uint64_t, most_common>;
+using Hashes = std::array<std::uint64_t, kMostCommon>;
 
 Hashes hashes_of(const Settings& own) noexcept {
   Hashes all{};
-  for (std::size_t i = 0; i < std::min(own.common.size(), most_common); ++i) {
+  for (std::size_t i = 0; i < std::min(own.common.size(), kMostCommon); ++i) {
     Hash h;
     h.add(own.common[i].meaning);
     all[i] = h.value;
@@ -47,26 +47,26 @@ bool spread(std::array<char, n>* text, std::string_view own, int from) noexcept 
 
 // Lowest ranks that differ from rank 0 in a setting, have no memory, or want a report; INT_MAX: none.
 struct LowestRanks {
-  std::array<int, most_common> differs;
+  std::array<int, kMostCommon> differs;
   int without_memory, reports;
 };
 
 bool find_lowest(const Settings& own, int rank, LowestRanks* lowest) noexcept {
   const Hashes mine = hashes_of(own);
   Hashes first = mine;
-  if (PMPI_Bcast(first.data(), int{most_common}, MPI_UINT64_T, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
+  if (PMPI_Bcast(first.data(), int{kMostCommon}, MPI_UINT64_T, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return false;
   const auto here = [rank](bool yes) { return yes ? rank : INT_MAX; };
-  for (std::size_t i = 0; i < most_common; ++i) lowest->differs[i] = here(mine[i] != first[i]);
+  for (std::size_t i = 0; i < kMostCommon; ++i) lowest->differs[i] = here(mine[i] != first[i]);
   lowest->without_memory = here(own.common.empty());
   lowest->reports = here(own.report);
-  static_assert(sizeof *lowest == (most_common + 2) * sizeof(int));
-  return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{most_common + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
+  static_assert(sizeof *lowest == (kMostCommon + 2) * sizeof(int));
+  return PMPI_Allreduce(MPI_IN_PLACE, lowest, int{kMostCommon + 2}, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
 bool tell(const Settings& own, std::size_t which, int other, std::string* difference) noexcept {
   const CommonSetting* d = which < own.common.size() ? &own.common[which] : nullptr;
   const std::string_view given = d ? std::string_view(d->given) : std::string_view();
-  std::array<char, longest_shown> there{}, first{};
+  std::array<char, kLongestShown> there{}, first{};
   if (!spread(&there, given, other) || !spread(&first, given, 0)) return false;
   if (d)
     static_cast<void>(attempt([&] { add_difference({d->variable, there.data(), first.data(), other}, difference); }));
@@ -84,10 +84,10 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
     }));
     return;
   }
-  for (std::size_t i = 0; i < most_common; ++i)
+  for (std::size_t i = 0; i < kMostCommon; ++i)
     if (lowest.differs[i] != INT_MAX && !tell(own, i, lowest.differs[i], &uniform->difference)) return;
   if (lowest.reports == INT_MAX) return;
-  std::array<char, longest_file> file{};
+  std::array<char, kLongestFile> file{};
   if (!spread(&file, own.report_file, lowest.reports)) return;
   uniform->report = true;
   static_cast<void>(attempt([&] { uniform->report_file = file.data(); }));  // otherwise standard error

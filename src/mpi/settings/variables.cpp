@@ -9,8 +9,8 @@
 namespace stretto::mpi {
 namespace {
 
-constexpr std::string_view prefix = "STRETTO_";
-constexpr std::array<std::string_view, 35> known = {
+constexpr std::string_view kPrefix = "STRETTO_";
+constexpr std::array<std::string_view, 35> kKnown = {
     "ARENA_MIN",   "ARENA_REPORT", "ARENA_SIZE",   "BOUND",          "BOUND_MOVES",  "CODEC_THREADS", "COMM_CORES",
     "CONNECTIONS", "CUDA_PLUGIN",  "DATA_DIR",     "DEVICE_CARRIER", "DEVICE_CODES", "DEVICE_MPI",    "FIRST_PROCESS",
     "HIERARCHY",   "HOST",         "IGNORE_ABOVE", "LEVELS",         "LIBEXEC",      "LINK_GBIT",     "MODULES",
@@ -35,13 +35,13 @@ std::size_t slips(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string slip_in(std::string_view name) {
-  if (!name.starts_with(prefix)) return {};
-  const std::string_view own = name.substr(prefix.size());
-  if (std::find(known.begin(), known.end(), own) != known.end()) return {};
+  if (!name.starts_with(kPrefix)) return {};
+  const std::string_view own = name.substr(kPrefix.size());
+  if (std::find(kKnown.begin(), kKnown.end(), own) != kKnown.end()) return {};
   const auto further = [own](std::string_view a, std::string_view b) { return slips(own, a) < slips(own, b); };
-  const std::string_view nearest = *std::min_element(known.begin(), known.end(), further);
+  const std::string_view nearest = *std::min_element(kKnown.begin(), kKnown.end(), further);
   if (slips(own, nearest) > (nearest.size() < 8 ? 1u : 2u)) return {};
-  return fmt::format("{} is no variable of stretto's, and without effect; is {}{} meant?", name, prefix, nearest);
+  return fmt::format("{} is no variable of stretto's, and without effect; is {}{} meant?", name, kPrefix, nearest);
 }
 
 }  // namespace stretto::mpi

@@ -17,10 +17,10 @@
 namespace stretto::node::arena {
 namespace {
 
-constexpr int longest_table = 256;  // numbers from 192 on are high enough in longer tables, too
+constexpr int kLongestTable = 256;  // numbers from 192 on are high enough in longer tables, too
 
 // Missing in many C libraries' headers.
-constexpr unsigned no_exec_seal = 0x8;  // MFD_NOEXEC_SEAL, Linux 6.3; needed where vm.memfd_noexec is 2
+constexpr unsigned kNoExecSeal = 0x8;  // MFD_NOEXEC_SEAL, Linux 6.3; needed where vm.memfd_noexec is 2
 
 int close_and_fail(int fd) noexcept {
   const int error = errno;
@@ -41,7 +41,7 @@ int table_length() noexcept {
   if (n <= 0) return shortest;
   constexpr std::string_view name = "\nFDSize:";
   const char* at = std::strstr(text.data(), name.data());
-  return at == nullptr ? shortest : std::clamp(std::atoi(at + name.size()), shortest, longest_table);
+  return at == nullptr ? shortest : std::clamp(std::atoi(at + name.size()), shortest, kLongestTable);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
     return -1;
   }
   constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  int fd = memfd_create(name, flags | no_exec_seal);
+  int fd = memfd_create(name, flags | kNoExecSeal);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, flags);
   if (fd < 0) return -1;
   if (fd = out_of_the_way(fd); fd < 0) return -1;
@@ -70,14 +70,14 @@ int make_anonymous(const char* name, std::size_t bytes) noexcept {
 
 int out_of_the_way(int fd) noexcept {
   if (fd < 0) return fd;
-  static std::atomic<int> table{0};  // longest_table after it proved too short
+  static std::atomic<int> table{0};  // kLongestTable after it proved too short
   int length = table.load();
   if (length == 0) table.store(length = table_length());
   rlimit limit{};
   const rlim_t allowed = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
   const auto high = static_cast<int>(std::min(allowed, static_cast<rlim_t>(length)) / 4 * 3);
   int moved = high > 2 ? fcntl(fd, F_DUPFD_CLOEXEC, high) : -1;
-  if (moved >= length) table.store(longest_table);
+  if (moved >= length) table.store(kLongestTable);
   if (moved < 0 && fd > 2) return fd;
   if (moved < 0) moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (moved < 0) return close_and_fail(fd);

@@ -18,8 +18,8 @@ namespace {
 std::atomic<Region*> only{nullptr};
 std::atomic<std::uint64_t> most_unless_told{kUnlimited};
 
-constexpr std::uint64_t keep_idle = std::uint64_t{64} << 20;  // of free pages kept for the next allocations
-constexpr std::size_t open_step = std::size_t{4} << 20;
+constexpr std::uint64_t kKeepIdle = std::uint64_t{64} << 20;  // of free pages kept for the next allocations
+constexpr std::size_t kOpenStep = std::size_t{4} << 20;
 
 void* reserve(std::size_t bytes) noexcept {
   return mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -51,7 +51,7 @@ Region& Region::mine() noexcept {
 Region* Region::made() noexcept { return only.load(std::memory_order_acquire); }
 
 const Interface& interface_of_mine() noexcept {
-  static constexpr Interface functions{
+  static constexpr Interface kFunctions{
       []() noexcept { return Region::mine().view(); },
       []() noexcept { return Region::mine().file(); },
       []() noexcept { return Region::mine().remark(); },
@@ -64,7 +64,7 @@ const Interface& interface_of_mine() noexcept {
       [](void* at, std::size_t bytes) noexcept { return Region::mine().resize(at, bytes); },
       []() noexcept { return Region::mine().statistics(); },
   };
-  return functions;
+  return kFunctions;
 }
 
 // STRETTO_ARENA_SIZE or the default. 0, with a remark: no arena.
@@ -136,7 +136,7 @@ const char* Region::make(std::size_t bytes) noexcept {
 
 bool Region::open(std::size_t end) noexcept {
   if (end <= opened_) return true;
-  const std::size_t until = std::min(bytes_, (end + open_step - 1) / open_step * open_step);
+  const std::size_t until = std::min(bytes_, (end + kOpenStep - 1) / kOpenStep * kOpenStep);
   if (mprotect(base_ + opened_, until - opened_, PROT_READ | PROT_WRITE) != 0) return false;
   // The program locks its mappings; lock each page on its first use.
   if (locks_) mlock2(base_ + opened_, until - opened_, MLOCK_ONFAULT);
@@ -196,7 +196,7 @@ void* Region::allocate(std::size_t bytes, std::size_t alignment, std::size_t* ze
 void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
   statistics_.used -= freed;
   idle_ += freed;
-  if (idle_ <= keep_idle || !shared_ || run.length == 0) return;
+  if (idle_ <= kKeepIdle || !shared_ || run.length == 0) return;
   const std::size_t first = std::size_t{run.first} * Heap::kUnit, bytes = std::size_t{run.length} * Heap::kUnit;
   if (first < opened_) give_back(base_ + first, std::min(bytes, opened_ - first));
   idle_ -= std::min<std::uint64_t>(idle_, bytes);

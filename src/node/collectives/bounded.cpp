@@ -10,7 +10,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t least_grains = 4;
+constexpr std::size_t kLeastGrains = 4;
 
 // Each source compresses its values once, chunk by chunk, into its slots, and readers decode them there. Cost of n
 // bytes: rounds n/chunk; compress n per source, decode n per source and reader; n/ratio cross. Error eps.
@@ -34,7 +34,7 @@ Status move(Group& g, Coder& coder, const BoundedCall& call) {
   if (most == 0)
     return g.give_up_all(
         fail(Status::unsupported, "a slot of {} bytes holds no stream of {} values", g.slot_bytes(), grain));
-  const std::size_t quarter = std::max((call.count + 4 * grain - 1) / (4 * grain), least_grains);
+  const std::size_t quarter = std::max((call.count + 4 * grain - 1) / (4 * grain), kLeastGrains);
   const std::size_t whole = grain * std::min(most, quarter), room = coder.room(whole);
   const std::uint64_t chunks = (call.count + whole - 1) / whole, first = g.rounds(chunks);
   for (std::uint64_t k = 0; k < chunks; ++k) {

@@ -7,7 +7,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t block_bytes = 4096;  // combined at a time: fits in the first-level cache
+constexpr std::size_t kBlockBytes = 4096;  // combined at a time: fits in the first-level cache
 
 }  // namespace
 
@@ -274,7 +274,7 @@ Status Reduction::combine_part(int level, const Chunk& c, const Range& mine, std
 Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::byte* body,
                               const Range& mine) noexcept {
   const bool top = level == levels_;
-  const std::size_t bytes = (row.end - row.first) * size_, most = std::max<std::size_t>(block_bytes / size_, 1) * size_;
+  const std::size_t bytes = (row.end - row.first) * size_, most = std::max<std::size_t>(kBlockBytes / size_, 1) * size_;
   const std::size_t in_part = (row.first - mine.first) * size_;
   // The result is made in place, unless it uses streaming stores, or overwrites an operand needed after the first two.
   std::byte* const own = top && t_.out != nullptr ? result_at(c, row.first) : nullptr;
@@ -285,8 +285,8 @@ Status Reduction::combine_row(int level, const Chunk& c, const Range& row, std::
   if (lent != nullptr && !g_.oversubscribed()) will_write(lent, std::min(most, bytes));
   // Sums get the operands' offset within a page: a load whose address differs from a recent store's only in its page
   // waits (4K aliasing).
-  alignas(block_bytes) std::array<std::byte, 2 * block_bytes> room;
-  std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % block_bytes;
+  alignas(kBlockBytes) std::array<std::byte, 2 * kBlockBytes> room;
+  std::byte* const sum = room.data() + reinterpret_cast<std::uintptr_t>(operands_[0]) / kLine * kLine % kBlockBytes;
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t n = std::min(most, bytes - at), next = at + n;
     std::byte* const to = at_home ? own + at : sum;

@@ -18,35 +18,35 @@ struct StoreMode {
 
 class StoreTuner {
  public:
-  static constexpr std::array<StoreMode, 4> all{{{Stores::plain, Stores::plain, false},
-                                                 {Stores::plain, Stores::plain, true},
-                                                 {Stores::plain, Stores::streaming, true},
-                                                 {Stores::streaming, Stores::streaming, false}}};
+  static constexpr std::array<StoreMode, 4> kAll{{{Stores::plain, Stores::plain, false},
+                                                  {Stores::plain, Stores::plain, true},
+                                                  {Stores::plain, Stores::streaming, true},
+                                                  {Stores::streaming, Stores::streaming, false}}};
 
-  const StoreMode& next() const noexcept { return all[calls_ < trials ? calls_ / each : best_]; }
+  const StoreMode& next() const noexcept { return kAll[calls_ < kTrials ? calls_ / kEach : best_]; }
 
   // Calls in one mode are consecutive and the shortest counts, so that cache lines lie where its stores leave them.
   void record(double seconds) noexcept {
-    if (calls_ < trials) {
-      double& least = seconds_[calls_ / each];
-      if (calls_ % each == 0 || seconds < least) least = seconds;
+    if (calls_ < kTrials) {
+      double& least = seconds_[calls_ / kEach];
+      if (calls_ % kEach == 0 || seconds < least) least = seconds;
     }
-    if (++calls_ == trials) {
-      for (std::size_t m = best_ = 0; m < all.size(); ++m)
+    if (++calls_ == kTrials) {
+      for (std::size_t m = best_ = 0; m < kAll.size(); ++m)
         if (seconds_[m] < seconds_[best_]) best_ = m;
     }
-    if (calls_ < trials + rest) return;
+    if (calls_ < kTrials + kRest) return;
     // Durations change with caches, neighbours or the use of buffers.
     const double usual = seconds_[best_];
     strange_ = seconds < 0.8 * usual || seconds > 1.25 * usual ? strange_ + 1 : 0;
-    if (calls_ >= again || strange_ >= strange) calls_ = strange_ = 0;
+    if (calls_ >= kAgain || strange_ >= kStrange) calls_ = strange_ = 0;
   }
 
  private:
   // In calls.
-  static constexpr std::uint32_t each = 3, trials = each * all.size(), rest = 32, strange = 8, again = 1024;
+  static constexpr std::uint32_t kEach = 3, kTrials = kEach * kAll.size(), kRest = 32, kStrange = 8, kAgain = 1024;
 
-  std::array<double, all.size()> seconds_{};
+  std::array<double, kAll.size()> seconds_{};
   std::uint32_t calls_ = 0, strange_ = 0;
   std::size_t best_ = 0;
 };

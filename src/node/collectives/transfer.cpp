@@ -8,10 +8,10 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t pipeline_step = 32 * 1024;
+constexpr std::size_t kPipelineStep = 32 * 1024;
 // The chunk of long blocks leaves the first-level cache while it is written: peers fetch it from the second level in
 // two thirds of the time.
-constexpr std::size_t long_step = 64 * 1024;
+constexpr std::size_t kLongStep = 64 * 1024;
 
 // Follows the exposure in a line's payload.
 enum class Arrival : std::uint8_t { at_once, in_chunks, later };
@@ -21,9 +21,9 @@ enum class Arrival : std::uint8_t { at_once, in_chunks, later };
 Transfer::Transfer(Collectives& c, Moves& moves) noexcept : c_(c), m_(moves) {
   const std::size_t blocks = std::max<std::size_t>(m_.indices, 1);
   const std::size_t room = std::max(c.room_of_slots(blocks * m_.bytes) / blocks / kLine * kLine, kLine);
-  step_ = std::min(room, m_.bytes < 2 * long_step ? pipeline_step : long_step);
+  step_ = std::min(room, m_.bytes < 2 * kLongStep ? kPipelineStep : kLongStep);
   // Lengths alone decide, so ranks agree.
-  if (m_.bytes <= room && m_.bytes * m_.indices <= pipeline_step) step_ = std::max<std::size_t>(m_.bytes, 1);
+  if (m_.bytes <= room && m_.bytes * m_.indices <= kPipelineStep) step_ = std::max<std::size_t>(m_.bytes, 1);
   chunks_ = (m_.bytes + step_ - 1) / step_;
   inlined_ = m_.bytes * m_.indices <= kInline;
   large_ = m_.bytes >= c.options_.direct && !inlined_;

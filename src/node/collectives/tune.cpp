@@ -13,9 +13,9 @@
 namespace stretto::node {
 namespace {
 
-constexpr int trials = 3;
-constexpr std::size_t trial_bytes = 64 * 1024;    // per copy
-constexpr std::size_t trial_summed = 256 * 1024;  // per allreduce: a few chunks
+constexpr int kTrials = 3;
+constexpr std::size_t kTrialBytes = 64 * 1024;    // per copy
+constexpr std::size_t kTrialSummed = 256 * 1024;  // per allreduce: a few chunks
 
 double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
@@ -25,13 +25,13 @@ double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept 
 
 Status Collectives::try_moves() noexcept {
   Group& g = *group_;
-  const std::size_t bytes = std::min(trial_bytes, g.slot_bytes());
+  const std::size_t bytes = std::min(kTrialBytes, g.slot_bytes());
   std::byte* buffer = nullptr;
   if (!attempt([&] { buffer = scratch(2 * bytes); })) return g.give_up_all(Purpose("to try {} bytes", bytes).fail());
   const int after = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
-  const std::uint64_t first = g.rounds(2 * trials);
+  const std::uint64_t first = g.rounds(2 * kTrials);
   TrialTimes best;
-  for (int k = 0; k < 2 * trials; ++k) {
+  for (int k = 0; k < 2 * kTrials; ++k) {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
     const Stores stores = k % 2 == 0 ? Stores::plain : Stores::streaming;
     if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
@@ -55,18 +55,18 @@ Status Collectives::try_reductions(Use use) noexcept {
   const Counters counted = counters_;
   const bool reduce = use == Use::reduce;
   TrialTimes best;
-  const Status tried = group_->guarded_for_all({"to try {} bytes", trial_summed}, [&] {
-    std::vector<std::byte> buffer(2 * trial_summed);  // not scratch(), which reductions use
+  const Status tried = group_->guarded_for_all({"to try {} bytes", kTrialSummed}, [&] {
+    std::vector<std::byte> buffer(2 * kTrialSummed);  // not scratch(), which reductions use
     Reduction::Task task{.kind = reduce ? Collective::reduce : Collective::allreduce,
                          .in = buffer.data(),
-                         .out = buffer.data() + trial_summed,
-                         .count = trial_summed / sizeof(float),
+                         .out = buffer.data() + kTrialSummed,
+                         .count = kTrialSummed / sizeof(float),
                          .type = payload::Type::f32,
                          .operation = {},
                          .root = reduce ? 0 : -1};
     if (reduce && rank() != task.root) task.out = nullptr;
-    for (int k = 0; k < 2 * trials; ++k) {
-      const Stores stores = k < trials ? Stores::plain : Stores::streaming;
+    for (int k = 0; k < 2 * kTrials; ++k) {
+      const Stores stores = k < kTrials ? Stores::plain : Stores::streaming;
       stores_[index(use)] = stores;
       Reduction r(*this, task, one_level_);
       const auto begin = std::chrono::steady_clock::now();

@@ -16,9 +16,9 @@ namespace stretto::node {
 namespace {
 
 // membarrier(2), Linux 4.16; older kernel headers lack its commands.
-constexpr int global_expedited = 1 << 1, register_global_expedited = 1 << 2;
+constexpr int kGlobalExpedited = 1 << 1, kRegisterGlobalExpedited = 1 << 2;
 
-void prepare_process() noexcept { static_cast<void>(syscall(SYS_membarrier, register_global_expedited, 0, 0)); }
+void prepare_process() noexcept { static_cast<void>(syscall(SYS_membarrier, kRegisterGlobalExpedited, 0, 0)); }
 
 // When the library is loaded: for a process with one thread, as before MPI_Init, this takes no time. One with several
 // waits for all cores to pass the kernel's scheduler, 13 to 19 ms of its first communicator. STRETTO_NODE=0 keeps a
@@ -46,7 +46,7 @@ void Bell::wake() noexcept {
 
 std::uint32_t Bell::arm() noexcept {
   const std::uint32_t armed = word_.fetch_or(1, std::memory_order_seq_cst) | 1;
-  static_cast<void>(syscall(SYS_membarrier, global_expedited, 0, 0));
+  static_cast<void>(syscall(SYS_membarrier, kGlobalExpedited, 0, 0));
   return armed;
 }
 

@@ -24,7 +24,7 @@ std::uint64_t pid_namespace() noexcept {
 }
 
 // madvise(2), Linux 5.14; older headers lack them.
-constexpr int populate_read = 22, populate_write = 23;
+constexpr int kPopulateRead = 22, kPopulateWrite = 23;
 
 // `at` begins a page. Does nothing without kernel support or memory.
 void populate(void* at, std::size_t bytes, int how) noexcept {
@@ -131,8 +131,8 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   // This rank's first touch places the pages. A slot's first page is that of short messages. Ranks that touch one new
   // page at the same time wait for each other in the kernel, asleep, so each page of states has one rank.
   const Pages states = layout_.states_of(index_);
-  populate(base_ + states.at, states.bytes, populate_write);
-  populate(places_, kLines * sizeof(Place), populate_write);
+  populate(base_ + states.at, states.bytes, kPopulateWrite);
+  populate(places_, kLines * sizeof(Place), kPopulateWrite);
   for (std::size_t i = 0; i < kSlots; ++i) will_fill(i, 0, 1);
   return Status::ok;
 }
@@ -143,16 +143,16 @@ void Group::map_slot(std::uint64_t round, std::uint64_t wanted) noexcept {
   const auto first = static_cast<std::size_t>(std::countr_zero(fresh));
   const auto end = static_cast<std::size_t>(64 - std::countl_zero(fresh));
   const std::size_t at = first * layout_.unit();
-  populate(slot(round) + at, std::min(end * layout_.unit(), layout_.stride()) - at, populate_write);
+  populate(slot(round) + at, std::min(end * layout_.unit(), layout_.stride()) - at, kPopulateWrite);
   mapped |= wanted;
 }
 
 void Group::map_lines_of_peers() noexcept {
   constexpr int few = 8;
   if (size_ > few) return;
-  populate(base_, layout_.places(0), populate_read);
+  populate(base_, layout_.places(0), kPopulateRead);
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_) populate(member(peer).places, kLines * sizeof(Place), populate_read);
+    if (peer != rank_) populate(member(peer).places, kLines * sizeof(Place), kPopulateRead);
 }
 
 std::unique_ptr<Group> Group::beside() const {

@@ -8,7 +8,7 @@ namespace stretto::node {
 namespace {
 
 // Seconds of a sleep while another thread drives, which may have checked before the bell was armed.
-constexpr double while_driven = 50e-6;
+constexpr double kWhileDriven = 50e-6;
 
 }  // namespace
 
@@ -100,11 +100,11 @@ void Started::watch_awaited(const Task& task, double seconds) noexcept {
       switch (try_drive({})) {
         case Drive::moved: break;
         case Drive::waits: bell->sleep(seconds, armed); break;
-        case Drive::taken: sleep_for(std::min(seconds, while_driven)); break;
+        case Drive::taken: sleep_for(std::min(seconds, kWhileDriven)); break;
       }
     }
   } else if (!task.done() && try_drive({}) == Drive::taken) {
-    sleep_for(std::min(seconds, while_driven));
+    sleep_for(std::min(seconds, kWhileDriven));
   }
   slept_on_.store(nullptr);
 }

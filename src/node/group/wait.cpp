@@ -7,12 +7,12 @@
 namespace stretto::node {
 namespace {
 
-constexpr double between_checks = 0.005;           // seconds between two checks of the peers
-constexpr double between_interrupt_checks = 0.05;  // seconds between two checks for an interrupt
-constexpr double between_drives = 1;               // longest expected seconds between two drives of a collective
+constexpr double kBetweenChecks = 0.005;          // seconds between two checks of the peers
+constexpr double kBetweenInterruptChecks = 0.05;  // seconds between two checks for an interrupt
+constexpr double kBetweenDrives = 1;              // longest expected seconds between two drives of a collective
 
 // Seconds between two calls of the progress function: MPICH sleeps in it if configured for oversubscribed cores.
-constexpr double between_progress = 100e-6;
+constexpr double kBetweenProgress = 100e-6;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Backoff::Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept
       watch_(watch),
       bell_(bell),
       waiting_(patience.shares || bell.on_this_core(),
-               patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all, between_checks) {
+               patience.progress != nullptr ? Wakes::by_the_peer : Wakes::by_all, kBetweenChecks) {
   wake();
 }
 
@@ -34,7 +34,7 @@ double Backoff::suspend(double t, bool anew) noexcept {
   patience_.bell = &bell_;
   patience_.suspend(patience_.suspended, anew);
   const double back = Waiting::clock();
-  if (back - t > between_drives) began_ += back - t;
+  if (back - t > kBetweenDrives) began_ += back - t;
   return back;
 }
 
@@ -53,15 +53,15 @@ Status Backoff::step(double* sleep) noexcept {
     t = suspend(t, anew);
   else
     *sleep = waiting_.next(t);
-  if (patience_.progress != nullptr && t - progressed_ >= between_progress) {
+  if (patience_.progress != nullptr && t - progressed_ >= kBetweenProgress) {
     patience_.progress(patience_.context);
     progressed_ = t;
   }
-  if (t - checked_ < between_checks) return Status::ok;
+  if (t - checked_ < kBetweenChecks) return Status::ok;
   checked_ = t;
   if (const Status s = watch_.check(); s != Status::ok) return s;
   if (t - began_ > patience_.limit) return watch_.give_up(t - began_);
-  if (t - interrupts_checked_ < between_interrupt_checks) return Status::ok;
+  if (t - interrupts_checked_ < kBetweenInterruptChecks) return Status::ok;
   interrupts_checked_ = t;
   return interrupted() ? interrupt(t - began_) : Status::ok;
 }

@@ -63,7 +63,7 @@ class Backoff {
 };
 
 // Checks before a wait asks whether another program or the awaited rank needs the core, which takes some microseconds.
-constexpr std::uint32_t first_checks = 64;
+constexpr std::uint32_t kFirstChecks = 64;
 
 // `ready` is called often and must only load; its acquire loads make the data visible. `bell` belongs to the rank whose
 // store makes it true.
@@ -71,7 +71,7 @@ template <class Ready>
 Status wait(Patience& patience, Watch& watch, Bell& bell, const Ready& ready) noexcept {
   for (std::uint32_t i = 0; i < patience.spins; ++i) {
     if (ready()) return Status::ok;
-    if (i == first_checks && patience.suspend == nullptr && (core_is_wanted() || bell.on_this_core())) break;
+    if (i == kFirstChecks && patience.suspend == nullptr && (core_is_wanted() || bell.on_this_core())) break;
     pause();
   }
   Backoff backoff(patience, watch, bell);

@@ -83,7 +83,7 @@ Status parse_hierarchies(std::string_view text, std::span<const topology::Place>
                                 Collective::reduce_scatter};
   Hierarchies all;
   // A machine's description need not nest. No user asked for levels, so one level serves.
-  if (parse_levels(topology::all_levels, places, numbers, &all.usual) != Status::ok)
+  if (parse_levels(topology::kAllLevels, places, numbers, &all.usual) != Status::ok)
     all.usual = Hierarchy(static_cast<int>(places.size()));
   if (text.empty()) {
     *hierarchies = std::move(all);

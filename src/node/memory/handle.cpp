@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int patience_ms = 10000;  // far longer than a connection takes between two waiting processes
+constexpr int kPatienceMs = 10000;  // far longer than a connection takes between two waiting processes
 
 struct Offer {
   std::int32_t pid = 0;
@@ -113,7 +113,7 @@ bool give(int connection, int fd) noexcept {
 }
 
 Descriptor take(int connection, const Offer& offer) noexcept {
-  if (!readable(connection, patience_ms)) return {};
+  if (!readable(connection, kPatienceMs)) return {};
   DescriptorMessage message;
   if (recvmsg(connection, &message.header, MSG_CMSG_CLOEXEC) != 1) return {};
   const cmsghdr* header = CMSG_FIRSTHDR(&message.header);
@@ -129,10 +129,10 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   const auto refuse = [] {
     return fail(Status::unsupported, "shared memory could not be given to a rank that asked: {}", std::strerror(errno));
   };
-  const auto end = Clock::now() + std::chrono::milliseconds(patience_ms);
+  const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs);
   for (int served = 0; served < expected;) {
     if (Clock::now() >= end)
-      return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", patience_ms);
+      return fail(Status::internal, "a rank asked for shared memory and did not take it within {} ms", kPatienceMs);
     if (!readable(listener, 100)) continue;
     Descriptor connection = Descriptor::aside(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection && errno != EAGAIN && errno != ECONNABORTED) return refuse();

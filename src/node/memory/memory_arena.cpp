@@ -26,7 +26,7 @@ struct ArenaOffer {
 
 using Arenas = Shared<Origin, Mapping>;
 
-constexpr std::size_t open_step = std::size_t{64} << 20;
+constexpr std::size_t kOpenStep = std::size_t{64} << 20;
 
 // Inaccessible until reached: mlockall() would populate all peers' arenas.
 std::shared_ptr<Mapping> reserve(int fd, std::size_t bytes) noexcept {
@@ -135,7 +135,7 @@ std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) 
   }
   if (end > peer.opened) {
     // From the start: other memories of this process may have opened more already.
-    const std::size_t until = std::min(peer.arena_bytes, (end + open_step - 1) / open_step * open_step);
+    const std::size_t until = std::min(peer.arena_bytes, (end + kOpenStep - 1) / kOpenStep * kOpenStep);
     if (mprotect(peer.arena, until, PROT_READ | PROT_WRITE) != 0) return nullptr;
     peer.opened = until;
   }

@@ -12,7 +12,7 @@ Status Window::open(const CallRecord& call, Buffer input, Buffer results, std::u
     if (r != g_.rank()) others_.push_back(r);
   peers_.assign(static_cast<std::size_t>(g_.size()), {});
   if (const Status s = g_.enter(call); s != Status::ok) return s;
-  const std::uint64_t rounds = meeting + steps + closing;
+  const std::uint64_t rounds = kMeeting + steps + kClosing;
   first_ = next_ = g_.rounds(rounds);
   end_ = first_ + rounds;
   if (const Status s = meet(input, results, visible); s != Status::ok) return s;
@@ -55,7 +55,7 @@ Status Window::meet(Buffer input, Buffer results, bool* visible) noexcept {
   }
   if (worst == Refusal::by_kernel) memory_.stop_kernel();
   *visible = worst == Refusal::none;
-  g_.done(first_ + meeting);
+  g_.done(first_ + kMeeting);
   return Status::ok;
 }
 
@@ -83,12 +83,12 @@ Status Window::input(int peer, std::size_t at, std::size_t bytes, std::byte* roo
 Status Window::publish() noexcept { return tell(nullptr, 0); }
 
 Status Window::await_left(int peer, std::uint64_t step) noexcept {
-  return g_.await_done({&peer, 1}, first_ + meeting + step + 1);
+  return g_.await_done({&peer, 1}, first_ + kMeeting + step + 1);
 }
 
 Status Window::fetch(int peer, std::uint64_t step, std::size_t at, std::size_t bytes, std::byte* to) noexcept {
   const Line* line = nullptr;
-  if (const Status s = g_.await(peer, first_ + meeting + step, &line); s != Status::ok) return s;
+  if (const Status s = g_.await(peer, first_ + kMeeting + step, &line); s != Status::ok) return s;
   if (bytes == 0) return Status::ok;
   const Peer& p = peers_[static_cast<std::size_t>(peer)];
   if (p.seen_results != nullptr) {

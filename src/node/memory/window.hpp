@@ -40,7 +40,7 @@ class Window {
   Status await_left(int peer, std::uint64_t step) noexcept;
 
   // This rank reads no results of `step` and earlier ones any more.
-  void leave(std::uint64_t step) noexcept { g_.done(first_ + meeting + step + 1); }
+  void leave(std::uint64_t step) noexcept { g_.done(first_ + kMeeting + step + 1); }
 
   // Returns when no rank of the group reads anything more.
   Status close() noexcept;
@@ -48,7 +48,7 @@ class Window {
  private:
   // Rounds before and after those of the steps. No line is published in the last: a rank that is done with it reads
   // nothing more, while one that has left the last step may still read inputs.
-  static constexpr std::uint64_t meeting = 2, closing = 1;
+  static constexpr std::uint64_t kMeeting = 2, kClosing = 1;
 
   enum class Refusal : std::uint32_t { none, staged, by_kernel };
   struct Published {

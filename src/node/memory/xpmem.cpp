@@ -18,10 +18,10 @@ struct Address {
   std::int64_t permit;
   std::int64_t offset;
 };
-constexpr int read_write = 2;                   // XPMEM_RDWR
-constexpr int permit_mode = 1;                  // XPMEM_PERMIT_MODE: rights are file modes
-constexpr std::size_t whole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
-constexpr std::uint64_t page = 4096;
+constexpr int kReadWrite = 2;                    // XPMEM_RDWR
+constexpr int kPermitMode = 1;                   // XPMEM_PERMIT_MODE: rights are file modes
+constexpr std::size_t kWhole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
+constexpr std::uint64_t kPage = 4096;
 
 // The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator,
 // after a slow search.
@@ -66,7 +66,7 @@ std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
     return nullptr;
   }
   // Mode 0600: processes of this user only.
-  x->segment_ = c.make(nullptr, whole, permit_mode, reinterpret_cast<void*>(std::uintptr_t{0600}));
+  x->segment_ = c.make(nullptr, kWhole, kPermitMode, reinterpret_cast<void*>(std::uintptr_t{0600}));
   if (x->segment_ == -1) {
     *why = fmt::format("xpmem_make: {} (is the module loaded, and /dev/xpmem readable and writable?)",
                        std::strerror(errno));
@@ -78,7 +78,7 @@ std::unique_ptr<Xpmem> Xpmem::load(const char* library, std::string* why) {
 bool Xpmem::open(const std::vector<std::int64_t>& segments, std::string* why) {
   for (std::size_t r = 0; r < segments.size(); ++r) {
     permits_.push_back(
-        calls_->get(segments[r], read_write, permit_mode, reinterpret_cast<void*>(std::uintptr_t{0600})));
+        calls_->get(segments[r], kReadWrite, kPermitMode, reinterpret_cast<void*>(std::uintptr_t{0600})));
     if (permits_.back() != -1) continue;
     *why = fmt::format("xpmem_get of rank {}: {}", r, std::strerror(errno));
     return false;
@@ -100,7 +100,7 @@ std::byte* Xpmem::reach(int peer, std::uint64_t address, std::size_t bytes) noex
     attachments_.splice(attachments_.begin(), attachments_, it);
     return it->here + (address - it->first);
   }
-  const std::uint64_t first = address / page * page, end = (address + bytes + page - 1) / page * page;
+  const std::uint64_t first = address / kPage * kPage, end = (address + bytes + kPage - 1) / kPage * kPage;
   void* at = calls_->attach({permits_[static_cast<std::size_t>(peer)], static_cast<std::int64_t>(first)}, end - first,
                             nullptr);
   if (at == reinterpret_cast<void*>(std::intptr_t{-1})) return nullptr;

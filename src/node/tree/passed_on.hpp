@@ -8,7 +8,7 @@ namespace stretto::node {
 // Memory for data on their way through a tree, in the arena where peers can map it.
 class PassedOn {
  public:
-  static constexpr std::size_t most_kept = std::size_t{4} << 20;  // bytes, from call to call
+  static constexpr std::size_t kMostKept = std::size_t{4} << 20;  // bytes, from call to call
 
   PassedOn() = default;
   ~PassedOn();

@@ -17,7 +17,7 @@ using schedule::Step;
 
 namespace {
 
-constexpr std::size_t longest_step = 64 * 1024;
+constexpr std::size_t kLongestStep = 64 * 1024;
 
 bool has_block_of_each_rank(Collective kind) noexcept {
   return kind == Collective::gather || kind == Collective::scatter;
@@ -62,7 +62,7 @@ PassedOn::~PassedOn() {
 }
 
 void PassedOn::trim() noexcept {
-  if (bytes_ <= most_kept) return;
+  if (bytes_ <= kMostKept) return;
   if (in_arena_) arena::release(at_);
   private_ = {};
   at_ = nullptr;
@@ -99,7 +99,7 @@ Tree::Tree(Collectives& c, const TreeTask& task) noexcept
 Status Tree::run() {
   const std::size_t blocks = has_block_of_each_rank(s_.collective) ? static_cast<std::size_t>(s_.ranks) : 1;
   const std::size_t room = std::max(c_.room_of_slots(blocks * bytes_) / blocks / kLine * kLine, kLine);
-  step_ = std::min({room, longest_step, bytes_});
+  step_ = std::min({room, kLongestStep, bytes_});
   if (const Status s = look_at_steps(); s != Status::ok) return g_.give_up_all(s);
   const std::uint64_t chunks = (bytes_ + step_ - 1) / step_;
   const bool up = s_.collective == Collective::reduce || s_.collective == Collective::gather;

@@ -79,7 +79,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using Words = hn::RebindToUnsigned<Floats>;
 using Vector = hn::Vec<Floats>;
-constexpr std::size_t width = hn::MaxLanes(Floats());
+constexpr std::size_t kWidth = hn::MaxLanes(Floats());
 
 inline Vector Widen(const F16* p) noexcept {
   return hn::PromoteTo(Floats(),
@@ -119,9 +119,9 @@ inline Vector Apply(Extreme<greater>, Vector a, Vector b) noexcept {
 template <class T, class Step>
 void ByVectors(const T* a, const T* b, T* y, std::size_t count, const Step& step) noexcept {
   std::size_t i = 0;
-  for (; i + width <= count; i += width) Narrow(step(Widen(a + i), Widen(b + i)), y + i);
+  for (; i + kWidth <= count; i += kWidth) Narrow(step(Widen(a + i), Widen(b + i)), y + i);
   if (i == count) return;
-  T left[width] = {}, right[width] = {};
+  T left[kWidth] = {}, right[kWidth] = {};
   std::copy(a + i, a + count, left);
   std::copy(b + i, b + count, right);
   Narrow(step(Widen(left), Widen(right)), left);
@@ -145,7 +145,7 @@ void NarrowAll(const void* from, void* to, std::size_t count) noexcept {
   const float* x = static_cast<const float*>(from);
   BF16* y = static_cast<BF16*>(to);
   std::size_t i = 0;
-  for (; i + width <= count; i += width) Narrow(hn::LoadU(Floats(), x + i), y + i);
+  for (; i + kWidth <= count; i += kWidth) Narrow(hn::LoadU(Floats(), x + i), y + i);
   for (; i < count; ++i) y[i] = narrow_bf16(x[i]);
 }
 
@@ -153,7 +153,7 @@ void WidenAll(const void* from, void* to, std::size_t count) noexcept {
   const BF16* x = static_cast<const BF16*>(from);
   float* y = static_cast<float*>(to);
   std::size_t i = 0;
-  for (; i + width <= count; i += width) hn::StoreU(Widen(x + i), Floats(), y + i);
+  for (; i + kWidth <= count; i += kWidth) hn::StoreU(Widen(x + i), Floats(), y + i);
   for (; i < count; ++i) y[i] = widen(x[i]);
 }
 #else
@@ -226,12 +226,12 @@ HWY_AFTER_NAMESPACE();
 namespace stretto::payload {
 namespace {
 
-constexpr Compiled<const Loops*()> compiled[] = STRETTO_COMPILED(Get);
+constexpr Compiled<const Loops*()> kCompiled[] = STRETTO_COMPILED(Get);
 
 std::atomic<const Loops*> chosen_{nullptr};  // null: the best
 
 const Loops& loops() noexcept {
-  static const Loops* const best = best_of(compiled)();
+  static const Loops* const best = best_of(kCompiled)();
   const Loops* const chosen = chosen_.load(std::memory_order_acquire);
   return chosen != nullptr ? *chosen : *best;
 }
@@ -249,7 +249,7 @@ bool choose_loops_target(const char* name) noexcept {
     chosen_.store(nullptr, std::memory_order_release);
     return true;
   }
-  const auto get = best_of(compiled, name);
+  const auto get = best_of(kCompiled, name);
   if (get) chosen_.store(get(), std::memory_order_release);
   return get != nullptr;
 }

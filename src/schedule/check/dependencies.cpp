@@ -22,7 +22,7 @@ class Tracker {
         for (std::int32_t i = 0; i < range.count; ++i) named.push_back(range.first + i);
       }
     }
-    for (std::size_t b = 0; b < buffers; ++b) {
+    for (std::size_t b = 0; b < kBuffers; ++b) {
       std::sort(named_[b].begin(), named_[b].end());
       named_[b].erase(std::unique(named_[b].begin(), named_[b].end()), named_[b].end());
       touched_[b].resize(named_[b].size());
@@ -57,7 +57,7 @@ class Tracker {
     std::int32_t step;
     std::int32_t next;
   };
-  static constexpr std::size_t buffers = 3;
+  static constexpr std::size_t kBuffers = 3;
 
   std::span<Touch> touched(const Range& range) {
     if (range.count <= 0) return {};
@@ -66,8 +66,8 @@ class Tracker {
     return {touched_[b].data() + at, static_cast<std::size_t>(range.count)};
   }
 
-  std::vector<std::int32_t> named_[buffers];
-  std::vector<Touch> touched_[buffers];
+  std::vector<std::int32_t> named_[kBuffers];
+  std::vector<Touch> touched_[kBuffers];
   std::vector<Reader> readers_;
 };
 

@@ -12,9 +12,9 @@
 namespace stretto::select {
 namespace {
 
-constexpr std::size_t most_answers = 1024;
+constexpr std::size_t kMostAnswers = 1024;
 
-constexpr std::size_t default_segment = std::size_t{256} << 10;
+constexpr std::size_t kDefaultSegment = std::size_t{256} << 10;
 
 // A forced node uses streams if a payload is forced and the values need not be exact.
 Choice forced_by(Provider p, const Call& call, bool compress) {
@@ -47,7 +47,7 @@ Choice plain(const model::Question& q) {
   c.schedule =
       q.schedule.empty() ? schedule::default_algorithm(q.collective, q.keeps_order, q.rank_by_rank).name : q.schedule;
   if (q.compress) c.payload = q.payload >= 0 ? static_cast<payload::Kind>(q.payload) : payload::Kind::fused;
-  c.segment = q.segment > 0 ? q.segment : default_segment;
+  c.segment = q.segment > 0 ? q.segment : kDefaultSegment;
   if (q.compress) c.raw_below = q.raw_below;
   if (!q.fixed && c.payload != payload::Kind::raw) c.coding = codec::Coding::dense;
   c.why.reason = q.schedule.empty() ? Reason::unpredicted : Reason::forced;
@@ -111,7 +111,7 @@ const Choice& answer_of(SharedChooser& shared, ModelQuery&& query) {
   const auto found = shared.answers.find(query.cell);
   if (found != shared.answers.end() && found->second.query.same_answer(query)) return found->second.choice;
   Choice choice = ask(shared.chooser, query);
-  if (shared.answers.size() >= most_answers) shared.answers.clear();
+  if (shared.answers.size() >= kMostAnswers) shared.answers.clear();
   const std::uint64_t cell = query.cell;
   SharedChooser::CachedChoice fresh{std::move(query), std::move(choice)};
   return shared.answers.insert_or_assign(cell, std::move(fresh)).first->second.choice;

@@ -20,9 +20,9 @@
 namespace stretto::select {
 
 // Assumed before the first measurement, and the best ratio assumed.
-inline constexpr double usual_ratio = 4, best_ratio = 32;
-inline constexpr double half_ratio = 2;  // of payload::Form::halves
-inline constexpr call::Shrinks usual_ratios{usual_ratio, 6}, best_ratios{best_ratio, 64};
+inline constexpr double kUsualRatio = 4, kBestRatio = 32;
+inline constexpr double kHalfRatio = 2;  // of payload::Form::halves
+inline constexpr call::Shrinks kUsualRatios{kUsualRatio, 6}, kBestRatios{kBestRatio, 64};
 
 // Shared by a process' communicators whose ranks have equal places and profiles.
 struct SharedChooser {

@@ -102,7 +102,7 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   q.node = others && support.node;
   q.node_streams = others && compress && support.streams;
   q.started = call.nonblocking;
-  a.in_memory = call.settings.schedule == call::node_name;
+  a.in_memory = call.settings.schedule == call::kNodeName;
   if (!a.in_memory) q.schedule = call.settings.schedule;
   const bool nodes = others && support.nodes;
   q.nodes = nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));

@@ -11,10 +11,10 @@ using namespace call;
 namespace {
 
 // Ratio of the largest to the mean block from which a segmented ring pays, and its segment.
-constexpr std::size_t uneven = 4, ring_segment = std::size_t{64} << 10;
+constexpr std::size_t kUneven = 4, kRingSegment = std::size_t{64} << 10;
 
 // A segment takes a few hundred bytes, and all receives into final buffers are posted at once.
-constexpr std::size_t most_segments = std::size_t{1} << 12;
+constexpr std::size_t kMostSegments = std::size_t{1} << 12;
 
 }  // namespace
 
@@ -25,13 +25,13 @@ std::size_t segment_for(const Call& call, const Choice& choice, std::size_t byte
     return choice.segment;
   // In alltoall and allgather `bytes` is one rank's data, and all ranks' blocks are cut.
   const std::size_t rows = counts_by_pair(call.collective) || call.collective == Collective::alltoall ? ranks : 1;
-  return bytes / eager_limit < most_segments / rows ? eager_limit : choice.segment;
+  return bytes / eager_limit < kMostSegments / rows ? eager_limit : choice.segment;
 }
 
 Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::uint32_t messages,
                    std::size_t* segment) noexcept {
   // Each part's end may begin a message more. Any two adjacent short segments exceed one segment.
-  const std::size_t all = messages / most_passes;
+  const std::size_t all = messages / kMostPasses;
   const std::size_t most = std::max(all - std::min(all, call.settings.parts.size()), all / 2);
   const std::size_t piece = std::max(*segment - *segment % grain, grain);
   if (*segment == 0 || bytes / piece < most) return Status::ok;
@@ -53,11 +53,12 @@ void suit_counts(const Call& c, std::size_t bytes, Choice* choice) {
   if ((c.collective != Collective::allgatherv && c.collective != Collective::reduce_scatter) || needs_order(c)) return;
   const std::size_t p = c.counts.size(), most = *std::max_element(c.counts.begin(), c.counts.end());
   if (rank_by_rank(c) && choice->payload == payload::Kind::raw) return;
-  if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * uneven || bytes < p * ring_segment * uneven)
+  if (choice->raw_inside || most * stretto_type_size(c.type) < bytes / p * kUneven ||
+      bytes < p * kRingSegment * kUneven)
     return;
   choice->schedule = "ring";
   choice->why = {.reason = Reason::counts};
-  choice->segment = c.settings.options.segment > 0 ? c.settings.options.segment : ring_segment;
+  choice->segment = c.settings.options.segment > 0 ? c.settings.options.segment : kRingSegment;
 }
 
 }  // namespace stretto::select

@@ -26,7 +26,7 @@ Status fit_segment(const Call& call, std::size_t bytes, std::size_t grain, std::
                    std::size_t* segment) noexcept;
 
 // No schedule sends one rank more than this many times its data.
-inline constexpr std::size_t most_passes = 4;
+inline constexpr std::size_t kMostPasses = 4;
 
 // Replaces a choice made for equal blocks if counts differ much.
 void suit_counts(const Call& call, std::size_t bytes, Choice* choice);

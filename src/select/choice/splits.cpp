@@ -30,7 +30,7 @@ int Splits::predicted(const Call& call, std::size_t bytes, const Choice& choice,
   const model::Machine machine = model::machine_of(shared_->chooser.profile(), 4, 1);
   const int levels =
       model::best_split(machine, {family, static_cast<double>(bytes), ranks, topology.hosts(), serving, radix});
-  if (answers_.size() == most_answers) answers_.erase(answers_.begin());
+  if (answers_.size() == kMostAnswers) answers_.erase(answers_.begin());
   answers_.push_back({algorithm, bytes, radix, serving, levels});
   return levels;
 }

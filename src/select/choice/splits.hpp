@@ -34,7 +34,7 @@ class Splits {
   std::shared_ptr<SharedChooser> shared_;
   std::optional<int> forced_;
   std::vector<CachedSplit> answers_;
-  static constexpr std::size_t most_answers = 16;
+  static constexpr std::size_t kMostAnswers = 16;
 };
 
 }  // namespace stretto::select

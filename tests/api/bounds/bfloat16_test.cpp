@@ -64,10 +64,10 @@ TEST(Bfloat16, SumsKeepTheErrorOfTheirScheduleAndEqualBits) {
       for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN}) {
         SCOPED_TRACE(testing::Message() << ranks << " ranks, " << schedule << ", operation " << op);
         const auto exact = exact_sums(ranks);
-        std::vector<double> magnitude(n);
+        std::vector<double> magnitude(kN);
         for (int r = 0; r < ranks; ++r) {
-          const auto x = wave(r, n);
-          for (std::size_t i = 0; i < n; ++i) magnitude[i] += std::fabs(x[i]);
+          const auto x = wave(r, kN);
+          for (std::size_t i = 0; i < kN; ++i) magnitude[i] += std::fabs(x[i]);
         }
         const double each = std::pow(1 + 0x1p-8, roundings(schedule, ranks)) - 1 + ranks * 0x1p-23;
         const double divisor = op == STRETTO_MEAN ? ranks : 1;
@@ -78,11 +78,11 @@ TEST(Bfloat16, SumsKeepTheErrorOfTheirScheduleAndEqualBits) {
           o.schedule = schedule;
           o.segment = 16384;
           o.report = &report;
-          const auto x = wave(rank, n);
-          std::vector<float> y(n);
-          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, op, comm, &o));
+          const auto x = wave(rank, kN);
+          std::vector<float> y(kN);
+          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, op, comm, &o));
           std::size_t wrong = 0;
-          for (std::size_t i = 0; i < n; ++i)
+          for (std::size_t i = 0; i < kN; ++i)
             wrong += !(std::fabs(y[i] * divisor - exact[i]) <= each * magnitude[i] + p * 0x1p-134);
           EXPECT_EQ(wrong, 0u);
           if (op == STRETTO_SUM) {
@@ -108,24 +108,24 @@ TEST(Bfloat16, ChosenSchedulesAndStartedCallsGiveEqualBitsToo) {
     Agreed blocking, started, extreme;
     on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
       stretto_options o = halves();
-      const auto x = wave(rank, n);
-      std::vector<float> y(n);
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      const auto x = wave(rank, kN);
+      std::vector<float> y(kN);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
       blocking.check(y);
       y = x;
       stretto_request request = nullptr;
       ASSERT_STRETTO_OK(
-          stretto_iallreduce(STRETTO_IN_PLACE, y.data(), n, STRETTO_F32, STRETTO_DIFFERENCE, comm, &o, &request));
+          stretto_iallreduce(STRETTO_IN_PLACE, y.data(), kN, STRETTO_F32, STRETTO_DIFFERENCE, comm, &o, &request));
       ASSERT_STRETTO_OK(stretto_wait(request));
       ASSERT_STRETTO_OK(stretto_request_free(&request));
       started.check(y);
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_MAX, comm, &o));
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_MAX, comm, &o));
       extreme.check(y);
       // Rounding keeps order, so the largest of rounded values is the largest, rounded.
-      std::vector<float> most(n, -HUGE_VALF);
+      std::vector<float> most(kN, -HUGE_VALF);
       for (int r = 0; r < stretto_comm_size(comm); ++r) {
-        const auto other = wave(r, n);
-        for (std::size_t i = 0; i < n; ++i) most[i] = std::max(most[i], other[i]);
+        const auto other = wave(r, kN);
+        for (std::size_t i = 0; i < kN; ++i) most[i] = std::max(most[i], other[i]);
       }
       EXPECT_TRUE(same_bytes(y, rounded(most)));
     });

@@ -8,7 +8,7 @@
 
 namespace api_test {
 
-inline constexpr std::size_t n = 30000;
+inline constexpr std::size_t kN = 30000;
 
 inline double exact_sum(int ranks, std::size_t i) {
   double s = 0;
@@ -18,10 +18,10 @@ inline double exact_sum(int ranks, std::size_t i) {
 
 // Sums of all ranks' waves in double: exact beside the bounds tested here.
 inline std::vector<double> exact_sums(int ranks) {
-  std::vector<double> s(n, 0.0);
+  std::vector<double> s(kN, 0.0);
   for (int r = 0; r < ranks; ++r) {
-    const auto x = wave(r, n);
-    for (std::size_t i = 0; i < n; ++i) s[i] += x[i];
+    const auto x = wave(r, kN);
+    for (std::size_t i = 0; i < kN; ++i) s[i] += x[i];
   }
   return s;
 }

@@ -10,8 +10,8 @@ using namespace api_test;
 
 namespace {
 
-constexpr stretto_payload compressed[] = {STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_HOMOMORPHIC,
-                                          STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_CPRP2P};
+constexpr stretto_payload kCompressed[] = {STRETTO_PAYLOAD_RECOMPRESS, STRETTO_PAYLOAD_HOMOMORPHIC,
+                                           STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_CPRP2P};
 
 // The bytes of the first rank that comes; the others compare theirs to it.
 class SameBits {
@@ -31,7 +31,7 @@ class SameBits {
 
 TEST(Bounds, AllreduceKeepsWhatItPromisesWithEveryPayloadAndSchedule) {
   for (int ranks : {1, 3, 5})
-    for (stretto_payload payload : compressed)
+    for (stretto_payload payload : kCompressed)
       for (const char* schedule : {"ring", "recursive_doubling", "rabenseifner"}) {
         SCOPED_TRACE(testing::Message() << ranks << " ranks, payload " << payload << ", " << schedule);
         const auto exact = exact_sums(ranks);
@@ -43,9 +43,9 @@ TEST(Bounds, AllreduceKeepsWhatItPromisesWithEveryPayloadAndSchedule) {
           o.schedule = schedule;
           o.segment = 16384;
           o.report = &report;
-          const auto x = wave(rank, n);
-          std::vector<float> y(n);
-          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+          const auto x = wave(rank, kN);
+          std::vector<float> y(kN);
+          ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
           EXPECT_EQ(report.eps, 1e-3);
           const bool code_space = payload == STRETTO_PAYLOAD_HOMOMORPHIC || payload == STRETTO_PAYLOAD_FUSED;
           if (code_space) {
@@ -65,14 +65,14 @@ TEST(Bounds, AllreduceKeepsWhatItPromisesWithEveryPayloadAndSchedule) {
 TEST(Bounds, ForTheResultTheSumItselfKeepsTheBound) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
     const auto exact = exact_sums(ranks);
-    for (stretto_payload payload : compressed) {
+    for (stretto_payload payload : kCompressed) {
       stretto_report report = STRETTO_REPORT_INIT;
       stretto_options o = bounded(1e-3, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
       o.payload = payload;
       o.report = &report;
-      const auto x = wave(rank, n);
-      std::vector<float> y(n);
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      const auto x = wave(rank, kN);
+      std::vector<float> y(kN);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
       EXPECT_LE(worst(y, exact), 1e-3) << "payload " << payload;
       EXPECT_LE(report.promised_error, 1e-3);
       EXPECT_GT(report.promised_error, 0.999e-3);
@@ -82,11 +82,11 @@ TEST(Bounds, ForTheResultTheSumItselfKeepsTheBound) {
 
 TEST(Bounds, StatisticalScopeHoldsForNineteenOfTwentyElements) {
   on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
-    std::vector<double> exact(n, 0.0);
-    std::vector<float> x(n), y(n);
+    std::vector<double> exact(kN, 0.0);
+    std::vector<float> x(kN), y(kN);
     for (int r = 0; r < ranks; ++r) {
       std::uint32_t state = 12345u * static_cast<std::uint32_t>(r + 1);
-      for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t i = 0; i < kN; ++i) {
         state = state * 1664525u + 1013904223u;
         const auto v = static_cast<float>(state >> 8) / 16777216.0f;
         exact[i] += v;
@@ -96,14 +96,14 @@ TEST(Bounds, StatisticalScopeHoldsForNineteenOfTwentyElements) {
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-3, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT_STATISTICAL_95_UNIFORM);
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     std::size_t within = 0;
-    for (std::size_t i = 0; i < n; ++i) within += std::fabs(double{y[i]} - exact[i]) <= 1e-3;
-    EXPECT_GE(static_cast<double>(within), 0.94 * n);  // 95.4 % expected; six standard deviations are 0.7 %
+    for (std::size_t i = 0; i < kN; ++i) within += std::fabs(double{y[i]} - exact[i]) <= 1e-3;
+    EXPECT_GE(static_cast<double>(within), 0.94 * kN);  // 95.4 % expected; six standard deviations are 0.7 %
     EXPECT_NEAR(report.promised_error, 1e-3, 1e-15);
     EXPECT_GT(report.eps, 2 * 1e-3 / ranks);  // the gain of the statistical scope over the guarantee
     o.scope = STRETTO_SCOPE_RESULT_STATISTICAL_95;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, 1e-3 / (2.0 / 3.0 * std::sqrt(ranks)), 1e-15);
   });
 }
@@ -113,12 +113,12 @@ TEST(Bounds, StatisticalScopeHoldsForNineteenOfTwentyElements) {
 TEST(Bounds, StatisticalNormalScopeHoldsFor95PercentOfNormalErrors) {
   on_ranks(7, [](stretto_comm comm, int rank, int ranks) {
     const double bound = 1e-3, eps = bound / (2.0 / 3.0 * std::sqrt(ranks));
-    std::vector<double> exact(n, 0.0);
-    std::vector<float> x(n), y(n);
+    std::vector<double> exact(kN, 0.0);
+    std::vector<float> x(kN), y(kN);
     for (int r = 0; r < ranks; ++r) {
       std::mt19937 random(static_cast<unsigned>(r + 1));
       std::normal_distribution<double> error(0, eps / 3);
-      for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t i = 0; i < kN; ++i) {
         double e = error(random);
         while (std::fabs(e) > 0.99 * eps) e = error(random);
         const double point = 2 * eps * (static_cast<double>(random() % 7) - 3);  // the grid is a little finer: near 0
@@ -131,12 +131,12 @@ TEST(Bounds, StatisticalNormalScopeHoldsFor95PercentOfNormalErrors) {
     stretto_options o = bounded(bound, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT_STATISTICAL_95);
     o.payload = STRETTO_PAYLOAD_FUSED;
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_NEAR(report.eps, eps, 1e-15);
     EXPECT_NEAR(report.promised_error, bound, 1e-15);
     double within = 0;
-    for (std::size_t i = 0; i < n; ++i) within += std::fabs(double{y[i]} - exact[i]) <= bound;
-    EXPECT_NEAR(within / n, 0.9544, 0.0075);  // six standard deviations are 0.7 %
+    for (std::size_t i = 0; i < kN; ++i) within += std::fabs(double{y[i]} - exact[i]) <= bound;
+    EXPECT_NEAR(within / kN, 0.9544, 0.0075);  // six standard deviations are 0.7 %
   });
 }
 
@@ -159,13 +159,13 @@ TEST(Bounds, SmallVectorsTravelRawAndExact) {
 
 TEST(Bounds, IntegersTravelLosslessly) {
   on_all_ranks([](stretto_comm comm, int rank, int ranks) {
-    std::vector<int> x(n), y(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<int>(i / 10) - 700 + rank;
+    std::vector<int> x(kN), y(kN);
+    for (std::size_t i = 0; i < kN; ++i) x[i] = static_cast<int>(i / 10) - 700 + rank;
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1.0);
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_I32, STRETTO_SUM, comm, &o));
-    for (std::size_t i = 0; i < n; ++i)
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_I32, STRETTO_SUM, comm, &o));
+    for (std::size_t i = 0; i < kN; ++i)
       ASSERT_EQ(y[i], ranks * (static_cast<int>(i / 10) - 700) + ranks * (ranks - 1) / 2);
     EXPECT_EQ(report.promised_error, 0);
     if (ranks > 1) {
@@ -188,15 +188,15 @@ TEST(Bounds, HalfPrecisionAddsHalfAnUlpOfItsOwn) {
       std::memcpy(&v, &b, 4);
       return v;
     };
-    std::vector<std::uint16_t> x(n), y(n);
-    for (std::size_t i = 0; i < n; ++i)
+    std::vector<std::uint16_t> x(kN), y(kN);
+    for (std::size_t i = 0; i < kN; ++i)
       x[i] = to_bf16(static_cast<float>((i + static_cast<std::size_t>(rank)) % 64) / 8);
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = bounded(1e-2);
     o.payload = STRETTO_PAYLOAD_FUSED;  // raw values would round at each addition
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_BF16, STRETTO_SUM, comm, &o));
-    for (std::size_t i = 0; i < n; ++i) {
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_BF16, STRETTO_SUM, comm, &o));
+    for (std::size_t i = 0; i < kN; ++i) {
       double s = 0;
       for (int r = 0; r < ranks; ++r) s += static_cast<double>((i + static_cast<std::size_t>(r)) % 64) / 8;
       const double y_i = to_float(y[i]);
@@ -208,12 +208,12 @@ TEST(Bounds, HalfPrecisionAddsHalfAnUlpOfItsOwn) {
 
 TEST(Bounds, NotANumberSurvivesAndSpoilsNoNeighbour) {
   on_ranks(3, [](stretto_comm comm, int rank, int ranks) {
-    auto x = wave(rank, n);
+    auto x = wave(rank, kN);
     if (rank == 1) x[1234] = NAN;
     if (rank == 2) x[2345] = -INFINITY;
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     const stretto_options o = bounded(1e-3);
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_TRUE(std::isnan(y[1234]));
     EXPECT_EQ(y[2345], -INFINITY);
     EXPECT_NEAR(y[1235], exact_sum(ranks, 1235), 3.001e-3);

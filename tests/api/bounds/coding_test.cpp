@@ -24,8 +24,8 @@ stretto_report run(stretto_coding coding, std::vector<T>& y, const Call& call) {
 
 // Smooth, so that dense streams are much shorter.
 std::vector<float> smooth(int rank) {
-  std::vector<float> x(n);
-  for (std::size_t i = 0; i < n; ++i) {
+  std::vector<float> x(kN);
+  for (std::size_t i = 0; i < kN; ++i) {
     const double noise = i % 7 == 0 ? 0.02 * static_cast<double>(i % 11) : 0;
     x[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1e-3 * (rank + 1)) + noise);
   }
@@ -51,11 +51,11 @@ TEST(Coding, NoResultDependsOnIt) {
     on_ranks(ranks, [](stretto_comm comm, int rank, int p) {
       const auto x = smooth(rank);
       for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_MAX})
-        expect_same_bits(n, [&](float* y, const stretto_options* o) {
-          return stretto_allreduce(x.data(), y, n, STRETTO_F32, op, comm, o);
+        expect_same_bits(kN, [&](float* y, const stretto_options* o) {
+          return stretto_allreduce(x.data(), y, kN, STRETTO_F32, op, comm, o);
         });
-      expect_same_bits(n * static_cast<std::size_t>(p), [&](float* y, const stretto_options* o) {
-        return stretto_allgather(x.data(), y, n, STRETTO_F32, comm, o);
+      expect_same_bits(kN * static_cast<std::size_t>(p), [&](float* y, const stretto_options* o) {
+        return stretto_allgather(x.data(), y, kN, STRETTO_F32, comm, o);
       });
     });
   }
@@ -63,15 +63,15 @@ TEST(Coding, NoResultDependsOnIt) {
 
 TEST(Coding, IntegersStayLossless) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
-    std::vector<std::int32_t> x(n), sum(n), own(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<std::int32_t>(i % 97 * i % 31) * (rank + 1);
+    std::vector<std::int32_t> x(kN), sum(kN), own(kN);
+    for (std::size_t i = 0; i < kN; ++i) x[i] = static_cast<std::int32_t>(i % 97 * i % 31) * (rank + 1);
     const auto call = [&](std::int32_t* y, const stretto_options* o) {
-      return stretto_allreduce(x.data(), y, n, STRETTO_I32, STRETTO_SUM, comm, o);
+      return stretto_allreduce(x.data(), y, kN, STRETTO_I32, STRETTO_SUM, comm, o);
     };
     EXPECT_EQ(run(STRETTO_CODING_DENSE, sum, call).coding, STRETTO_CODING_DENSE);
     EXPECT_EQ(run(STRETTO_CODING_FIXED, own, call).coding, STRETTO_CODING_FIXED);
     EXPECT_EQ(sum, own);
-    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(sum[i], x[i] / (rank + 1) * 6) << i;
+    for (std::size_t i = 0; i < kN; ++i) ASSERT_EQ(sum[i], x[i] / (rank + 1) * 6) << i;
   });
 }
 
@@ -82,8 +82,8 @@ TEST(Coding, ValuesThatTravelRawHaveNone) {
     o.coding = STRETTO_CODING_DENSE;
     o.report = &report;
     const auto x = smooth(rank);
-    std::vector<float> y(n);
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    std::vector<float> y(kN);
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_EQ(report.coding, STRETTO_CODING_AUTO);
   });
 }
@@ -91,9 +91,9 @@ TEST(Coding, ValuesThatTravelRawHaveNone) {
 TEST(Coding, InOneHostTheModelTakesFixedStreams) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const auto x = smooth(rank);
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     const stretto_report report = run(STRETTO_CODING_AUTO, y, [&](float* to, const stretto_options* o) {
-      return stretto_allreduce(x.data(), to, n, STRETTO_F32, STRETTO_SUM, comm, o);
+      return stretto_allreduce(x.data(), to, kN, STRETTO_F32, STRETTO_SUM, comm, o);
     });
     EXPECT_EQ(report.coding, STRETTO_CODING_FIXED);
   });

@@ -18,7 +18,7 @@ using namespace api_test;
 namespace {
 
 // Ends inside blocks of ranks and inside groups of the codec; one part is empty.
-const std::vector<stretto_part> three = {{7001, 2e-2}, {0, 1e-3}, {12345, 1e-4}, {n - 7001 - 12345, 3e-3}};
+const std::vector<stretto_part> three = {{7001, 2e-2}, {0, 1e-3}, {12345, 1e-4}, {kN - 7001 - 12345, 3e-3}};
 
 stretto_options with(const std::vector<stretto_part>& parts, stretto_scope scope, stretto_payload payload) {
   stretto_options o = bounded(0, STRETTO_BOUND_ABSOLUTE, scope);
@@ -128,8 +128,8 @@ TEST(Parts, EachKeepsItsBoundAndAllRanksAndSchedulesHaveTheSameBits) {
               o.schedule = schedule;
               o.segment = segment;
               o.report = &report;
-              std::vector<float> y = wave(rank, n);
-              ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, y.data(), n, STRETTO_F32, op, comm, &o));
+              std::vector<float> y = wave(rank, kN);
+              ASSERT_STRETTO_OK(stretto_allreduce(STRETTO_IN_PLACE, y.data(), kN, STRETTO_F32, op, comm, &o));
               const double divisor = op == STRETTO_MEAN ? p : 1;
               EXPECT_LE(report.promised_error, 2e-2);
               EXPECT_DOUBLE_EQ(report.eps, 2e-2 / p * divisor);
@@ -143,7 +143,7 @@ TEST(Parts, EachKeepsItsBoundAndAllRanksAndSchedulesHaveTheSameBits) {
               }
               const std::lock_guard lock(mutex);
               if (first.empty()) first = y;
-              EXPECT_EQ(std::memcmp(first.data(), y.data(), n * sizeof(float)), 0) << schedule << " " << segment;
+              EXPECT_EQ(std::memcmp(first.data(), y.data(), kN * sizeof(float)), 0) << schedule << " " << segment;
             });
     }
   }
@@ -151,12 +151,12 @@ TEST(Parts, EachKeepsItsBoundAndAllRanksAndSchedulesHaveTheSameBits) {
 
 TEST(Parts, AreThoseOfCallsWithOneBoundEach) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
-    const auto x = wave(rank, n);
-    std::vector<float> together(n), alone(n);
+    const auto x = wave(rank, kN);
+    std::vector<float> together(kN), alone(kN);
     stretto_report report = STRETTO_REPORT_INIT;
     stretto_options o = with(three, STRETTO_SCOPE_CONTRIBUTION, STRETTO_PAYLOAD_FUSED);
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), together.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), together.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     std::size_t at = 0;
     for (const stretto_part& part : three) {
       const double smaller = report.eps / o.bound * part.bound * (1 - 0x1p-50);
@@ -167,33 +167,33 @@ TEST(Parts, AreThoseOfCallsWithOneBoundEach) {
           stretto_allreduce(x.data() + at, alone.data() + at, part.count, STRETTO_F32, STRETTO_SUM, comm, &one));
       at += part.count;
     }
-    EXPECT_EQ(std::memcmp(together.data(), alone.data(), n * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(together.data(), alone.data(), kN * sizeof(float)), 0);
   });
 }
 
 TEST(Parts, OfStartedCallsAreThoseOfBlockingOnes) {
   on_ranks(2, [](stretto_comm comm, int rank, int) {
-    const auto x = wave(rank, n);
-    std::vector<float> blocking(n), started(n);
+    const auto x = wave(rank, kN);
+    std::vector<float> blocking(kN), started(kN);
     stretto_request request = nullptr;
     {
       std::vector<stretto_part> own = three;
       const stretto_options o = with(own, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), blocking.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
-      ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), started.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), blocking.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
+      ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), started.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
     }  // the call has copied the parts
     ASSERT_STRETTO_OK(stretto_wait(request));
     ASSERT_STRETTO_OK(stretto_request_free(&request));
-    EXPECT_EQ(std::memcmp(blocking.data(), started.data(), n * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(blocking.data(), started.data(), kN * sizeof(float)), 0);
   });
 }
 
 TEST(Parts, ThatSayNothingAreRefused) {
   on_ranks(2, [](stretto_comm comm, int rank, int) {
-    const auto x = wave(rank, n);
-    std::vector<float> y(n);
+    const auto x = wave(rank, kN);
+    std::vector<float> y(kN);
     const auto refused = [&](const stretto_options& o, stretto_status status, const char* words) {
-      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), status);
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), status);
       EXPECT_NE(std::string(stretto_message()).find(words), std::string::npos) << stretto_message();
     };
     const stretto_options usual = with(three, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
@@ -229,8 +229,8 @@ TEST(Parts, ThatSayNothingAreRefused) {
     wrong = three;
     wrong[1].bound = 0;
     refused(with(wrong, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INVALID_BOUND, "bound 0 of part 1");
-    EXPECT_EQ(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, 0, comm, &usual), STRETTO_UNSUPPORTED);
-    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_I32, STRETTO_SUM, comm, &usual), STRETTO_UNSUPPORTED);
+    EXPECT_EQ(stretto_reduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, 0, comm, &usual), STRETTO_UNSUPPORTED);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_I32, STRETTO_SUM, comm, &usual), STRETTO_UNSUPPORTED);
     wrong = three;
     wrong[2].bound = std::numeric_limits<double>::denorm_min();
     refused(with(wrong, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INVALID_BOUND,

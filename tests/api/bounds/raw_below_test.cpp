@@ -11,16 +11,16 @@ namespace {
 
 // Large values: raw additions round by much more than the bound's last digits.
 std::vector<float> far_wave(int rank) {
-  std::vector<float> x = wave(rank, n);
+  std::vector<float> x = wave(rank, kN);
   for (float& v : x) v += 900;
   return x;
 }
 
 std::vector<double> exact_of(stretto_op op, int ranks) {
-  std::vector<double> s(n, 0.0);
+  std::vector<double> s(kN, 0.0);
   for (int r = 0; r < ranks; ++r) {
     const auto x = far_wave(r);
-    for (std::size_t i = 0; i < n; ++i) s[i] += op == STRETTO_DIFFERENCE && r > 0 ? -double{x[i]} : double{x[i]};
+    for (std::size_t i = 0; i < kN; ++i) s[i] += op == STRETTO_DIFFERENCE && r > 0 ? -double{x[i]} : double{x[i]};
   }
   for (double& v : s) v = op == STRETTO_MEAN ? v / ranks : v;
   return s;
@@ -51,13 +51,13 @@ TEST(RawBelow, SumsKeepTheirPromiseAndHaveTheSameBitsOnAllRanks) {
             stretto_options o = halves_raw(2e-2, scope, payload);
             o.report = &report;
             const auto x = far_wave(rank);
-            std::vector<float> y(n);
-            ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, op, comm, &o));
+            std::vector<float> y(kN);
+            ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, op, comm, &o));
             EXPECT_EQ(report.raw_below, o.raw_below);
             EXPECT_STREQ(report.reason, "forced");
             EXPECT_STREQ(report.algorithm, "rabenseifner");
             EXPECT_GT(report.ratio, 1.2);
-            for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t i = 0; i < kN; ++i)
               ASSERT_LE(std::fabs(double{y[i]} - exact[i]), report.error_with_rounding) << i;
             const double divisor = op == STRETTO_MEAN ? p : 1;
             if (scope == STRETTO_SCOPE_RESULT) {
@@ -69,7 +69,7 @@ TEST(RawBelow, SumsKeepTheirPromiseAndHaveTheSameBitsOnAllRanks) {
             }
             const std::lock_guard lock(mutex);
             if (first.empty()) first = y;
-            EXPECT_EQ(std::memcmp(first.data(), y.data(), n * sizeof(float)), 0);
+            EXPECT_EQ(std::memcmp(first.data(), y.data(), kN * sizeof(float)), 0);
           });
         }
     }
@@ -82,8 +82,8 @@ TEST(RawBelow, WhereNoMessageIsSoShortNothingIsRawAndNothingRounds) {
     o.raw_below = 1000;
     o.report = &report;
     const auto x = far_wave(rank);
-    std::vector<float> y(n);
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    std::vector<float> y(kN);
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_EQ(report.raw_below, 0u);
     EXPECT_DOUBLE_EQ(report.promised_error, 1e-2 * p);
   });
@@ -93,13 +93,13 @@ TEST(RawBelow, RoundingThatExceedsTheBoundIsRefusedOrAddedAsCodes) {
   on_ranks(5, [](stretto_comm comm, int rank, int) {
     stretto_report report = STRETTO_REPORT_INIT;
     const auto x = far_wave(rank);
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     stretto_options o = halves_raw(1e-4, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
-    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INVALID_BOUND);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INVALID_BOUND);
     EXPECT_NE(std::string(stretto_message()).find("may round by"), std::string::npos) << stretto_message();
     o.payload = STRETTO_PAYLOAD_AUTO;
     o.report = &report;
-    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+    ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_EQ(report.raw_below, 0u);
     EXPECT_LE(report.promised_error, 1e-4);
   });
@@ -108,9 +108,9 @@ TEST(RawBelow, RoundingThatExceedsTheBoundIsRefusedOrAddedAsCodes) {
 TEST(RawBelow, IsRefusedWhereItSaysNothing) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const auto x = far_wave(rank);
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     const auto refused = [&](stretto_options o) {
-      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
+      EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_UNSUPPORTED);
       EXPECT_NE(std::string(stretto_message()).find("raw_below"), std::string::npos) << stretto_message();
     };
     const stretto_options usual = halves_raw(1e-2, STRETTO_SCOPE_CONTRIBUTION, STRETTO_PAYLOAD_AUTO);
@@ -128,11 +128,11 @@ TEST(RawBelow, IsRefusedWhereItSaysNothing) {
     o.reproducible = 1;
     refused(o);
     const void* mine[] = {x.data()};
-    EXPECT_EQ(stretto_allreduce_multi(mine, 1, y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &usual),
+    EXPECT_EQ(stretto_allreduce_multi(mine, 1, y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &usual),
               STRETTO_UNSUPPORTED);
     o = usual;
     o.raw_below = rank == 1 ? 2000 : 1000;
-    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INCOMPATIBLE);
+    EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), STRETTO_INCOMPATIBLE);
     EXPECT_NE(std::string(stretto_message()).find("raw_below differs: 1000 on rank 0, 2000 on rank 1"),
               std::string::npos)
         << stretto_message();

@@ -13,8 +13,8 @@ using namespace api_test;
 
 namespace {
 
-constexpr stretto_payload payloads[] = {STRETTO_PAYLOAD_AUTO,  STRETTO_PAYLOAD_RAW,    STRETTO_PAYLOAD_RECOMPRESS,
-                                        STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_CPRP2P, STRETTO_PAYLOAD_HOMOMORPHIC};
+constexpr stretto_payload kPayloads[] = {STRETTO_PAYLOAD_AUTO,  STRETTO_PAYLOAD_RAW,    STRETTO_PAYLOAD_RECOMPRESS,
+                                         STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_CPRP2P, STRETTO_PAYLOAD_HOMOMORPHIC};
 bool may_be_refused(stretto_payload p) {
   return p == STRETTO_PAYLOAD_RAW || p == STRETTO_PAYLOAD_RECOMPRESS || p == STRETTO_PAYLOAD_CPRP2P;
 }
@@ -38,8 +38,8 @@ TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
       on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
         for (double units : {0.1, 3.0, 40.0, 4000.0})
           for (stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_DIFFERENCE})
-            for (stretto_payload payload : payloads) {
-              const double bound = units * T::unit;
+            for (stretto_payload payload : kPayloads) {
+              const double bound = units * T::kUnit;
               SCOPED_TRACE(testing::Message() << ranks << " ranks, " << count << " values, bound " << bound
                                               << ", operation " << op << ", payload " << payload);
               stretto_report report = STRETTO_REPORT_INIT;
@@ -80,11 +80,11 @@ TYPED_TEST(Rounding, ReportsSecondErrorHoldsAllRoundingForEveryBound) {
       for (stretto_scope scope : {STRETTO_SCOPE_RESULT, STRETTO_SCOPE_CONTRIBUTION})
         for (stretto_bound kind : {STRETTO_BOUND_ABSOLUTE, STRETTO_BOUND_RELATIVE})
           for (stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_DIFFERENCE})
-            for (stretto_payload payload : payloads) {
+            for (stretto_payload payload : kPayloads) {
               SCOPED_TRACE(testing::Message() << ranks << " ranks, scope " << scope << ", bound " << kind
                                               << ", operation " << op << ", payload " << payload);
               stretto_report report = STRETTO_REPORT_INIT;
-              stretto_options o = bounded(3 * T::unit, kind, scope);
+              stretto_options o = bounded(3 * T::kUnit, kind, scope);
               o.payload = payload;
               o.report = &report;
               std::vector<typename T::Bits> y(count), z(part);
@@ -128,7 +128,7 @@ TYPED_TEST(Rounding, IsInfiniteWhereTheReportAsksForNoPass) {
   on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
     for (stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_AUTO}) {
       stretto_report report = STRETTO_REPORT_INIT;
-      stretto_options o = bounded(4000 * T::unit, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
+      stretto_options o = bounded(4000 * T::kUnit, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
       o.payload = payload;
       o.report = &report;
       std::vector<typename T::Bits> y(count);
@@ -152,13 +152,13 @@ TYPED_TEST(Rounding, OfStreamsIsOfTheResultAloneWithABoundForContributionsToo) {
     for (double units : {0.1, 3.0, 4000.0})
       for (stretto_payload payload : {STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_HOMOMORPHIC}) {
         stretto_report report = STRETTO_REPORT_INIT;
-        stretto_options o = bounded(units * T::unit);
+        stretto_options o = bounded(units * T::kUnit);
         o.payload = payload;
         o.report = &report;
         std::vector<typename T::Bits> y(count);
         const auto* x = all[static_cast<std::size_t>(rank)].data();
         ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
-        EXPECT_DOUBLE_EQ(report.promised_error, ranks * units * T::unit);
+        EXPECT_DOUBLE_EQ(report.promised_error, ranks * units * T::kUnit);
         for (std::size_t i = 0; i < count; ++i)
           ASSERT_TRUE(within<T>(y[i], terms_of<T>(all, i, STRETTO_SUM), STRETTO_SUM, report.promised_error)) << i;
       }
@@ -176,7 +176,7 @@ TYPED_TEST(Rounding, SoAreRelativeAndStatisticalOnesInEveryReduction) {
   on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
     const auto* x = all[static_cast<std::size_t>(rank)].data();
     for (stretto_scope scope : {STRETTO_SCOPE_RESULT, STRETTO_SCOPE_RESULT_STATISTICAL_95}) {
-      const double fraction = 2 * T::unit, bound = fraction * (hi - lo);
+      const double fraction = 2 * T::kUnit, bound = fraction * (hi - lo);
       stretto_report report = STRETTO_REPORT_INIT;
       stretto_options o = bounded(fraction, STRETTO_BOUND_RELATIVE, scope);
       o.report = &report;
@@ -217,8 +217,8 @@ TYPED_TEST(Rounding, SeveralInputsOnARankCountEach) {
   on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
     const auto r = static_cast<std::size_t>(rank);
     const void* mine[] = {all[2 * r].data(), all[2 * r + 1].data()};
-    for (stretto_payload payload : payloads) {
-      const double bound = 12 * T::unit;
+    for (stretto_payload payload : kPayloads) {
+      const double bound = 12 * T::kUnit;
       stretto_options o = bounded(bound, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
       o.payload = payload;
       std::vector<typename T::Bits> y(count);
@@ -235,10 +235,10 @@ TYPED_TEST(Overflow, AMeanWhoseSumOverflowsIsWithinABoundForTheResult) {
   using T = TypeParam;
   for (int ranks : {2, 3}) {
     constexpr std::size_t count = 500;
-    const auto all = inputs<T>(ranks, count, 0.95 * T::largest, true);
+    const auto all = inputs<T>(ranks, count, 0.95 * T::kLargest, true);
     on_ranks(ranks, [&](stretto_comm comm, int rank, int) {
-      for (stretto_payload payload : payloads) {
-        const double bound = 1e-4 * T::largest;
+      for (stretto_payload payload : kPayloads) {
+        const double bound = 1e-4 * T::kLargest;
         stretto_options o = bounded(bound, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
         o.payload = payload;
         std::vector<typename T::Bits> y(count);

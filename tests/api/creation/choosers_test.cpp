@@ -27,7 +27,7 @@ TEST(Choosers, TheSameMachineHasOneModel) {
 TEST(Choosers, TheOldestModelIsForgottenAndStaysUsable) {
   Choosers all;
   const auto first = chooser_of(all, "0");
-  for (std::size_t i = 1; i <= Choosers::most; ++i) chooser_of(all, std::to_string(i));
+  for (std::size_t i = 1; i <= Choosers::kMost; ++i) chooser_of(all, std::to_string(i));
   EXPECT_EQ(first.use_count(), 1);
   EXPECT_NE(chooser_of(all, "0"), first);
   EXPECT_EQ(first->messages, "messages of 0");

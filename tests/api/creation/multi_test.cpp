@@ -10,15 +10,15 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t count = 20000;
-constexpr int images = 11;
+constexpr std::size_t kCount = 20000;
+constexpr int kImages = 11;
 
 // Which images each rank has.
 using Shares = std::vector<std::vector<int>>;
 
 Shares dealt(int ranks, bool backwards) {
   Shares s(static_cast<std::size_t>(ranks));
-  for (int i = 0; i < images; ++i) s[static_cast<std::size_t>(i % ranks)].push_back(backwards ? images - 1 - i : i);
+  for (int i = 0; i < kImages; ++i) s[static_cast<std::size_t>(i % ranks)].push_back(backwards ? kImages - 1 - i : i);
   return s;
 }
 
@@ -26,13 +26,13 @@ std::vector<float> stack(const Shares& shares, stretto_op op, const stretto_opti
   std::vector<float> result;
   on_ranks(static_cast<int>(shares.size()), [&](stretto_comm comm, int rank, int) {
     std::vector<std::vector<float>> own;
-    for (int i : shares[static_cast<std::size_t>(rank)]) own.push_back(wave(i, count));
+    for (int i : shares[static_cast<std::size_t>(rank)]) own.push_back(wave(i, kCount));
     std::vector<const void*> pointers;
     for (const auto& x : own) pointers.push_back(x.data());
     stretto_options o = given;
     o.report = rank == 0 ? report : nullptr;
-    std::vector<float> y(count);
-    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), count,
+    std::vector<float> y(kCount);
+    ASSERT_STRETTO_OK(stretto_allreduce_multi(pointers.data(), static_cast<int>(pointers.size()), y.data(), kCount,
                                               STRETTO_F32, op, comm, &o));
     if (rank == 0) result = y;
   });
@@ -40,22 +40,22 @@ std::vector<float> stack(const Shares& shares, stretto_op op, const stretto_opti
 }
 
 std::vector<double> exact(stretto_op op) {
-  std::vector<double> s(count, 0.0);
-  for (int k = 0; k < images; ++k) {
-    const auto x = wave(k, count);
-    for (std::size_t i = 0; i < count; ++i) {
+  std::vector<double> s(kCount, 0.0);
+  for (int k = 0; k < kImages; ++k) {
+    const auto x = wave(k, kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
       const double v = x[i];
       s[i] = k == 0 ? v : op == STRETTO_MIN ? std::min(s[i], v) : op == STRETTO_MAX ? std::max(s[i], v) : s[i] + v;
     }
   }
   if (op == STRETTO_MEAN)
-    for (double& v : s) v /= images;
+    for (double& v : s) v /= kImages;
   return s;
 }
 
 void expect_within(const std::vector<float>& y, const std::vector<double>& x, double promised) {
   ASSERT_EQ(y.size(), x.size());
-  for (std::size_t i = 0; i < count; ++i) ASSERT_LE(std::fabs(double{y[i]} - x[i]), promised + half_ulp(y[i])) << i;
+  for (std::size_t i = 0; i < kCount; ++i) ASSERT_LE(std::fabs(double{y[i]} - x[i]), promised + half_ulp(y[i])) << i;
 }
 
 }  // namespace
@@ -73,11 +73,11 @@ TEST(Multi, ResultIsTheSameBitsHoweverContributionsAreShared) {
           stretto_report report = STRETTO_REPORT_INIT;
           const auto y = stack(dealt(ranks, ranks % 2 == 0), op, o, &report);
           if (first.empty()) first = y;
-          ASSERT_EQ(y.size(), count);
-          EXPECT_EQ(std::memcmp(y.data(), first.data(), count * sizeof(float)), 0)
+          ASSERT_EQ(y.size(), kCount);
+          EXPECT_EQ(std::memcmp(y.data(), first.data(), kCount * sizeof(float)), 0)
               << ranks << " ranks, " << schedule << ", payload " << payload << ", operation " << op;
-          EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(images));
-          EXPECT_EQ(report.promised_error, op == STRETTO_SUM ? images * 1e-3 : 1e-3);
+          EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(kImages));
+          EXPECT_EQ(report.promised_error, op == STRETTO_SUM ? kImages * 1e-3 : 1e-3);
           expect_within(y, exact(op), report.promised_error);
         }
   }
@@ -86,12 +86,12 @@ TEST(Multi, ResultIsTheSameBitsHoweverContributionsAreShared) {
 TEST(Multi, ARankWithoutContributionsAddsNothing) {
   const auto all = stack(dealt(1, false), STRETTO_SUM, bounded(1e-3), nullptr);
   Shares lopsided(3);
-  lopsided[1].resize(images);
+  lopsided[1].resize(kImages);
   std::iota(lopsided[1].begin(), lopsided[1].end(), 0);
   stretto_report report = STRETTO_REPORT_INIT;
   const auto y = stack(lopsided, STRETTO_SUM, bounded(1e-3), &report);
-  EXPECT_EQ(std::memcmp(y.data(), all.data(), count * sizeof(float)), 0);
-  EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(images));
+  EXPECT_EQ(std::memcmp(y.data(), all.data(), kCount * sizeof(float)), 0);
+  EXPECT_EQ(report.contributions, static_cast<std::uint64_t>(kImages));
 }
 
 TEST(Multi, ForTheResultTheWholeStackKeepsTheBound) {
@@ -99,14 +99,14 @@ TEST(Multi, ForTheResultTheWholeStackKeepsTheBound) {
   const auto y =
       stack(dealt(3, false), STRETTO_SUM, bounded(1e-3, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT), &report);
   EXPECT_LE(report.promised_error, 1e-3);
-  EXPECT_NEAR(report.eps, 1e-3 / images, 1e-12);
+  EXPECT_NEAR(report.eps, 1e-3 / kImages, 1e-12);
   expect_within(y, exact(STRETTO_SUM), 1e-3);
 }
 
 TEST(Multi, RelativeBoundTakesTheRangeOverAllContributions) {
   double lo = INFINITY, hi = -INFINITY;
-  for (int k = 0; k < images; ++k)
-    for (float v : wave(k, count)) lo = std::min(lo, double{v}), hi = std::max(hi, double{v});
+  for (int k = 0; k < kImages; ++k)
+    for (float v : wave(k, kCount)) lo = std::min(lo, double{v}), hi = std::max(hi, double{v});
   stretto_report report = STRETTO_REPORT_INIT;
   stack(dealt(5, false), STRETTO_SUM, bounded(1e-4, STRETTO_BOUND_RELATIVE), &report);
   EXPECT_NEAR(report.eps, 1e-4 * (hi - lo), 1e-15);
@@ -155,7 +155,7 @@ TEST(Multi, RecompressionKeepsItsOwnPromise) {
       o.payload = payload;
       stretto_report report = STRETTO_REPORT_INIT;
       const auto y = stack(dealt(ranks, false), STRETTO_SUM, o, &report);
-      EXPECT_EQ(report.promised_error, (images + ranks - 1) * 1e-3);
+      EXPECT_EQ(report.promised_error, (kImages + ranks - 1) * 1e-3);
       expect_within(y, exact(STRETTO_SUM), report.promised_error);
     }
 }

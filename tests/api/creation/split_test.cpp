@@ -13,11 +13,11 @@ using namespace api_test;
 
 namespace {
 
-constexpr const char* variable = "STRETTO_SPLIT";
+constexpr const char* kVariable = "STRETTO_SPLIT";
 
 struct Split {
-  explicit Split(int levels) { setenv(variable, std::to_string(levels).c_str(), 1); }
-  ~Split() { unsetenv(variable); }
+  explicit Split(int levels) { setenv(kVariable, std::to_string(levels).c_str(), 1); }
+  ~Split() { unsetenv(kVariable); }
 };
 
 struct Core {
@@ -29,7 +29,7 @@ struct Core {
 };
 
 enum class Form { blocking, started, persistent };
-constexpr const char* kinds[] = {"allreduce", "reduce", "bcast", "gather", "scatter"};
+constexpr const char* kKinds[] = {"allreduce", "reduce", "bcast", "gather", "scatter"};
 
 void finish(stretto_request* r) {
   ASSERT_STRETTO_OK(stretto_wait(*r));
@@ -97,7 +97,7 @@ TEST(Split, EverySplitGivesTheBitsOfTheBlockingCallWithCoresAndWithout) {
           for (const char* schedule : {"binomial", "knomial", "leader"}) {
             for (const double bound : {0.0, 1e-3}) {
               if (bound > 0 && (levels == 1 || schedule != std::string("binomial"))) continue;
-              for (int kind = 0; kind < int(std::size(kinds)); ++kind) {
+              for (int kind = 0; kind < int(std::size(kKinds)); ++kind) {
                 stretto_report report = STRETTO_REPORT_INIT;
                 stretto_options o = bound > 0 ? bounded(bound) : defaults();
                 o.schedule = schedule;
@@ -111,8 +111,8 @@ TEST(Split, EverySplitGivesTheBitsOfTheBlockingCallWithCoresAndWithout) {
                   run(kind, form, comm, rank, p, &o, &started);
                   ASSERT_EQ(started.size(), blocking.size());
                   ASSERT_TRUE(started.empty() || std::memcmp(started.data(), blocking.data(), 4 * started.size()) == 0)
-                      << kinds[kind] << " by " << schedule << ", " << p << " ranks, split " << levels;
-                  ASSERT_EQ(report.split, on ? levels : 0) << kinds[kind] << " by " << schedule;
+                      << kKinds[kind] << " by " << schedule << ", " << p << " ranks, split " << levels;
+                  ASSERT_EQ(report.split, on ? levels : 0) << kKinds[kind] << " by " << schedule;
                 }
               }
             }
@@ -196,7 +196,7 @@ TEST(Split, WhatIsLeftForAfterTheWorkComesThoughTheCallerDoesNot) {
 
 TEST(Split, AForcedNumberOfLevelsThatIsNoneIsRefusedByName) {
   for (const char* wrong : {"two", "-1", "31", "1.5", "1 "}) {
-    setenv(variable, wrong, 1);
+    setenv(kVariable, wrong, 1);
     stretto_thread_group group = nullptr;
     ASSERT_EQ(stretto_thread_group_create(1, &group), STRETTO_OK);
     stretto_comm comm = nullptr;
@@ -204,5 +204,5 @@ TEST(Split, AForcedNumberOfLevelsThatIsNoneIsRefusedByName) {
     EXPECT_EQ(stretto_message(), std::string("STRETTO_SPLIT=") + wrong + ": a number of levels, from 0 to 30");
     EXPECT_EQ(stretto_thread_group_free(group), STRETTO_OK);
   }
-  unsetenv(variable);
+  unsetenv(kVariable);
 }

@@ -90,7 +90,7 @@ class Arranger {
     for (std::size_t b = 0; b < blocks.at.size(); ++b)
       std::fill_n(in_block.begin() + static_cast<std::ptrdiff_t>(blocks.at[b]), blocks.counts[b], true);
     for (std::size_t i = 0; i < blocks.end; ++i)
-      if (!in_block[i]) want(i, untouched, true);
+      if (!in_block[i]) want(i, kUntouched, true);
   }
 
   static void put(std::vector<double>* buffer, std::size_t at, const std::vector<double>& block) {
@@ -112,7 +112,7 @@ class Arranger {
     a_.send_in_place = f_.in_place && here;
     a_.recv_given = here;
     if (!here) return;
-    a_.recv.assign(part.count, untouched);
+    a_.recv.assign(part.count, kUntouched);
     if (a_.send_in_place) a_.recv = a_.send;
     for (std::size_t i = 0; i < part.count; ++i)
       want(i, f_.op == STRETTO_MEAN ? sum[part.first + i] / a_.contributions : sum[part.first + i]);
@@ -130,7 +130,7 @@ class Arranger {
     a_.several.push_back(a_.send);
     a_.contributions = std::max(n, 1);
     a_.send_in_place = f_.in_place;
-    a_.recv.assign(f_.count, untouched);
+    a_.recv.assign(f_.count, kUntouched);
     if (f_.in_place) a_.recv = a_.send;
     for (std::size_t i = 0; i < f_.count; ++i) want(i, n > 0 ? sum[i] : a_.recv[i], n == 0);
   }
@@ -145,7 +145,7 @@ class Arranger {
     const Blocks blocks(counts_, f_.gap);
     a_.recv_given = here;
     a_.send_in_place = f_.in_place && here;
-    if (here) a_.recv.assign(blocks.end, untouched);
+    if (here) a_.recv.assign(blocks.end, kUntouched);
     if (f_.gap > 0) a_.recv_displs = blocks.at;
     for (int r = 0; r < p_; ++r) {
       const auto b = static_cast<std::size_t>(r);
@@ -162,9 +162,9 @@ class Arranger {
     const bool root = rank_ == f_.root;
     a_.send_given = root;
     a_.recv_in_place = f_.in_place && root;
-    if (root) a_.send.assign(blocks.end, untouched);
+    if (root) a_.send.assign(blocks.end, kUntouched);
     if (f_.gap > 0) a_.send_displs = blocks.at;
-    a_.recv.assign(counts_[own()], untouched);
+    a_.recv.assign(counts_[own()], kUntouched);
     for (std::size_t b = 0, first = 0; b < counts_.size(); first += counts_[b++]) {
       for (std::size_t i = 0; i < counts_[b]; ++i) {
         const double v = input(f_.root, 0, first + i);
@@ -177,7 +177,7 @@ class Arranger {
   void broadcast() {
     a_.send_given = false;
     const auto v = vector_of(f_.root, 0, f_.count);
-    a_.recv.assign(f_.count, untouched);
+    a_.recv.assign(f_.count, kUntouched);
     if (rank_ == f_.root) a_.recv = v;
     for (std::size_t i = 0; i < f_.count; ++i) want(i, v[i], rank_ == f_.root);
   }
@@ -191,8 +191,8 @@ class Arranger {
     };
     const Blocks blocks(lengths(rank_), f_.gap);
     a_.counts = blocks.counts;
-    a_.send.assign(blocks.end, untouched);
-    a_.recv.assign(blocks.end, untouched);
+    a_.send.assign(blocks.end, kUntouched);
+    a_.recv.assign(blocks.end, kUntouched);
     a_.send_in_place = f_.in_place;
     if (f_.gap > 0) a_.send_displs = a_.recv_displs = blocks.at;
     for (int s = 0; s < p_; ++s) {

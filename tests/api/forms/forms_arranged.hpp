@@ -5,7 +5,7 @@
 
 namespace api_test {
 
-inline constexpr double untouched = -77;  // in buffers, where nothing else is
+inline constexpr double kUntouched = -77;  // in buffers, where nothing else is
 
 struct Arrangement {
   std::vector<double> send, recv;             // contents of the buffers before the call

@@ -7,12 +7,12 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::uint64_t seeds = sanitized ? 1 : 3;
+constexpr std::uint64_t kSeeds = kSanitized ? 1 : 3;
 
 class Forms : public testing::TestWithParam<int> {};
 
 TEST_P(Forms, GiveWhatArithmeticSaysWithinWhatIsPromised) {
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
     on_ranks(GetParam(), [&](stretto_comm comm, int, int) {
       for (const auto& wrong : run_forms(comm, seed)) ADD_FAILURE() << wrong;
     });

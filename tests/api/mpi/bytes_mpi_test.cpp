@@ -11,7 +11,7 @@ namespace {
 
 class BytesOverMpi : public LaunchedRanks {
  protected:
-  static constexpr std::size_t n = 50000;
+  static constexpr std::size_t kN = 50000;
 
   stretto_options fused(const char* schedule) {
     stretto_options o = by(schedule);
@@ -23,13 +23,13 @@ class BytesOverMpi : public LaunchedRanks {
   }
 
   void expect(stretto_options o, bool known) {
-    std::vector<float> x(n, 1.5f), y(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(1e-3f * static_cast<float>(i));
+    std::vector<float> x(kN, 1.5f), y(kN);
+    for (std::size_t i = 0; i < kN; ++i) x[i] = std::sin(1e-3f * static_cast<float>(i));
     for (const int check : {1, 0})
       for (int call = 0; call < 3; ++call) {
         report = STRETTO_REPORT_INIT;
         o.check = check;
-        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
         EXPECT_EQ(report.bytes_known, known ? 1 : 0) << report.algorithm;
         EXPECT_EQ(report.bytes_sent > 0, known && (ranks > 1 || std::string(report.algorithm) == "node"))
             << report.algorithm;

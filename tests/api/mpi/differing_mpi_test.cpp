@@ -10,8 +10,8 @@ using namespace api_test;
 
 namespace {
 
-constexpr std::size_t room = 400000;
-constexpr float unused = -77;
+constexpr std::size_t kRoom = 400000;
+constexpr float kUnused = -77;
 
 struct Arguments {
   std::size_t count = 100000;
@@ -33,13 +33,13 @@ stretto_status call(const Arguments& most, const Arguments& last, const std::str
   stretto_comm comm = nullptr;
   EXPECT_EQ(stretto_comm_create(MPI_COMM_WORLD, &comm), STRETTO_OK) << stretto_message();
   const Arguments& g = stretto_comm_rank(comm) + 1 == stretto_comm_size(comm) ? last : most;
-  const std::vector<float> x(room, 1.0f);
-  std::vector<float> y(room, unused);
+  const std::vector<float> x(kRoom, 1.0f);
+  std::vector<float> y(kRoom, kUnused);
   const stretto_status s = stretto_allreduce(x.data(), y.data(), g.count, g.type, g.op, comm, &g.options);
   const std::string said = stretto_message();
   EXPECT_TRUE(s == STRETTO_OK || said.find(text) != std::string::npos) << said;
   std::size_t written = 0;
-  for (std::size_t i = g.count; i < room; ++i) written += y[i] != unused;
+  for (std::size_t i = g.count; i < kRoom; ++i) written += y[i] != kUnused;
   EXPECT_EQ(written, 0u) << "elements behind the buffer were written; " << said;
   EXPECT_EQ(stretto_comm_free(comm), STRETTO_OK);
   return s;

@@ -15,7 +15,7 @@ class IgnoredValuesOverMpi : public LaunchedRanks {
  protected:
   void expect_kept(const char* schedule, stretto_payload payload) {
     std::vector<std::vector<float>> all;
-    for (int r = 0; r < ranks; ++r) all.push_back(filled(r, n, r == ranks - 1 ? 7 : 0));
+    for (int r = 0; r < ranks; ++r) all.push_back(filled(r, kN, r == ranks - 1 ? 7 : 0));
     const double eps = 1e-4 * ends_of(all).width();
     const auto& x = all[static_cast<std::size_t>(rank)];
     stretto_options o = by(schedule);
@@ -23,13 +23,13 @@ class IgnoredValuesOverMpi : public LaunchedRanks {
     o.scope = STRETTO_SCOPE_CONTRIBUTION;
     o.bound = 1e-4;
     o.payload = payload;
-    std::vector<float> y(n);
+    std::vector<float> y(kN);
     for (int call = 0; call < 12; ++call) {
-      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
       if (payload == STRETTO_PAYLOAD_FUSED) {
         ASSERT_DOUBLE_EQ(report.eps, eps);
         ASSERT_EQ(report.ignored, ends_of(all).ignored);
-        ASSERT_EQ(report.ignored_hi, fill);
+        ASSERT_EQ(report.ignored_hi, kFill);
         expect_sum(y, all, eps);
       }
       for (std::size_t i = 1; i < 7; ++i)

@@ -112,12 +112,12 @@ void expect_same_on_all_ranks(const std::vector<T>& y) {
 }
 
 // More than the smallest piece, and a remainder that no number of lanes divides.
-constexpr std::array<std::size_t, 7> counts{0, 1, 2, 5, 1000, 100003, 700007};
+constexpr std::array<std::size_t, 7> kCounts{0, 1, 2, 5, 1000, 100003, 700007};
 
 }  // namespace
 
 TEST_F(Nodes, SumsAreThoseOfTheMpi) {
-  for (const std::size_t n : counts)
+  for (const std::size_t n : kCounts)
     for (const bool in_place : {false, true}) {
       SCOPED_TRACE(testing::Message() << n << (in_place ? " in place" : ""));
       const auto x = samples<float>(rank, n);
@@ -266,7 +266,7 @@ TEST_F(Nodes, SumsTakeMemoryByChoiceWhereItIsPredictedToWin) {
 
 TEST_F(Nodes, BroadcastsGiveTheRootsValues) {
   for (const int root : roots())
-    for (const std::size_t n : counts) {
+    for (const std::size_t n : kCounts) {
       SCOPED_TRACE(testing::Message() << n << " from " << root);
       const auto expected = samples<std::int32_t>(root, n);
       std::vector<std::int32_t> x = rank == root ? expected : std::vector<std::int32_t>(n);
@@ -279,7 +279,7 @@ TEST_F(Nodes, BroadcastsGiveTheRootsValues) {
 
 TEST_F(Nodes, ReducesGiveTheRootWhatTheMpiGives) {
   for (const int root : roots())
-    for (const std::size_t n : counts)
+    for (const std::size_t n : kCounts)
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(testing::Message() << n << " to " << root << (in_place ? " in place" : ""));
         const auto x = samples<float>(rank, n);

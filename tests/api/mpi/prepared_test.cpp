@@ -16,7 +16,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr int times = 3;  // the first one takes the long way
+constexpr int kTimes = 3;  // the first one takes the long way
 
 class PreparedCalls : public testing::Test {
  protected:
@@ -45,7 +45,7 @@ class PreparedCalls : public testing::Test {
 TEST_F(PreparedCalls, EveryRepetitionGivesWhatTheFirstCallGave) {
   const std::size_t n = 5, p = static_cast<std::size_t>(ranks);
   const auto x = samples<float>(rank, n * p);
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     std::vector<float> y(n * p), z(n);
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n * p, STRETTO_F32, STRETTO_SUM, comm, &o));
     EXPECT_EQ(y, sums(n * p));
@@ -82,8 +82,8 @@ TEST_F(PreparedCalls, AReportThatOneRankAsksForLaterHasItsPrediction) {
   if (ranks == 1) GTEST_SKIP() << "one rank predicts nothing";
   std::array<float, 4> x{1, 2, 3, 4}, y{};
   stretto_report report = STRETTO_REPORT_INIT;
-  for (int k = 0; k < 4 * times; ++k) {
-    const bool tells = rank == 0 && k % times == times - 1;
+  for (int k = 0; k < 4 * kTimes; ++k) {
+    const bool tells = rank == 0 && k % kTimes == kTimes - 1;
     report = STRETTO_REPORT_INIT;
     o.report = tells ? &report : nullptr;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm, &o));
@@ -97,7 +97,7 @@ TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst)
   const auto sum = [&](const void* send, void* recv, const stretto_options& with) {
     return stretto_allreduce(send, recv, x.size(), STRETTO_F32, STRETTO_SUM, comm, &with);
   };
-  for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(sum(x.data(), y.data(), o));
+  for (int k = 0; k < kTimes; ++k) ASSERT_STRETTO_OK(sum(x.data(), y.data(), o));
   // Each is wrong on all ranks alike, and nothing moves.
   EXPECT_EQ(sum(nullptr, y.data(), o), STRETTO_INVALID_ARGUMENT);
   EXPECT_EQ(sum(x.data(), nullptr, o), STRETTO_INVALID_ARGUMENT);
@@ -120,7 +120,7 @@ TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst)
   stretto_options known = o;
   known.size = shorter;
   std::memcpy(old.get(), &known, shorter);
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), x.size(), STRETTO_F32, STRETTO_SUM, comm,
                                         reinterpret_cast<const stretto_options*>(old.get())));
   }
@@ -141,14 +141,14 @@ TEST_F(PreparedCalls, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
   std::vector<float> y(6);
   o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
   const auto largest = [&] { return stretto_allreduce(x.data(), y.data(), 6, STRETTO_F32, STRETTO_MAX, comm, &o); };
-  for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(largest());
+  for (int k = 0; k < kTimes; ++k) ASSERT_STRETTO_OK(largest());
   if (rank == ranks - 1) o.ignore_above = 1e10;
   if (ranks > 1) {
     EXPECT_EQ(largest(), STRETTO_INCOMPATIBLE);
     EXPECT_NE(std::string(stretto_message()).find("ignore_above differs"), std::string::npos) << stretto_message();
   }
   o.ignore_above = 1e10;
-  for (int k = 0; k < times; ++k) ASSERT_STRETTO_OK(largest());
+  for (int k = 0; k < kTimes; ++k) ASSERT_STRETTO_OK(largest());
 }
 
 TEST_F(PreparedCalls, OptionsThatAskForSomethingElseGetIt) {
@@ -169,7 +169,7 @@ TEST_F(PreparedCalls, OptionsThatAskForSomethingElseGetIt) {
   };
   const std::string chosen = ran(nullptr, 0);
   EXPECT_TRUE(chosen == "native" || chosen == "node") << chosen;
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     EXPECT_EQ(ran(nullptr, 0), chosen);
     name = "native";
     EXPECT_EQ(ran(name.c_str(), 0), "native");
@@ -187,7 +187,7 @@ TEST_F(PreparedCalls, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
   o.check = 1;
   const auto x = samples<float>(rank, 6);
   std::vector<float> y(6);
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
     EXPECT_STREQ(report.algorithm, "agreement");
     EXPECT_STREQ(report.reason, "agreement");
@@ -199,7 +199,7 @@ TEST_F(PreparedCalls, AnAgreementIsTimedAndABarrierThatIsOneSaysSo) {
     EXPECT_LT(report.agree_seconds, report.seconds);
   }
   o.check = 0;
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     ASSERT_STRETTO_OK(stretto_barrier(comm, &o));
     EXPECT_STRNE(report.algorithm, "agreement");
     EXPECT_EQ(report.agree_seconds, 0);
@@ -211,7 +211,7 @@ TEST_F(PreparedCalls, ARepetitionWaitsForWhatWasStartedBeforeIt) {
   const auto x = samples<float>(rank, n);
   std::vector<float> y(n);
   float one = 1, all = 0;
-  for (int k = 0; k < times; ++k) {
+  for (int k = 0; k < kTimes; ++k) {
     stretto_options ours = o;
     ours.schedule = "ring";
     stretto_request request = nullptr;

@@ -18,8 +18,8 @@ class Progress : public testing::TestWithParam<const char*> {
   void SetUp() override {
     for (Side* s : {&x, &y}) {
       ASSERT_STRETTO_OK(stretto_comm_create(MPI_COMM_WORLD, &s->comm));
-      s->in.assign(n, stretto_comm_rank(s->comm) + 1);
-      s->out.resize(n);
+      s->in.assign(kN, stretto_comm_rank(s->comm) + 1);
+      s->out.resize(kN);
       s->options.timeout = 20;
     }
     x.options.schedule = GetParam();
@@ -34,10 +34,10 @@ class Progress : public testing::TestWithParam<const char*> {
   struct Side {
     void start() {
       ASSERT_STRETTO_OK(
-          stretto_iallreduce(in.data(), out.data(), n, STRETTO_F64, STRETTO_SUM, comm, &options, &request));
+          stretto_iallreduce(in.data(), out.data(), kN, STRETTO_F64, STRETTO_SUM, comm, &options, &request));
     }
     void block() {
-      ASSERT_STRETTO_OK(stretto_allreduce(in.data(), out.data(), n, STRETTO_F64, STRETTO_SUM, comm, &options));
+      ASSERT_STRETTO_OK(stretto_allreduce(in.data(), out.data(), kN, STRETTO_F64, STRETTO_SUM, comm, &options));
     }
     void wait() { ASSERT_STRETTO_OK(stretto_wait(request)); }
     void free() { ASSERT_STRETTO_OK(stretto_request_free(&request)); }
@@ -49,10 +49,10 @@ class Progress : public testing::TestWithParam<const char*> {
 
   void expect_sums() const {
     const double sum = ranks * (ranks + 1) / 2;
-    for (const Side* s : {&x, &y}) EXPECT_EQ(s->out, std::vector<double>(n, sum));
+    for (const Side* s : {&x, &y}) EXPECT_EQ(s->out, std::vector<double>(kN, sum));
   }
 
-  static constexpr std::size_t n = 100'000;
+  static constexpr std::size_t kN = 100'000;
   Side x, y;
   int rank = 0, ranks = 1;
 };

@@ -18,7 +18,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr int skipped = 77;
+constexpr int kSkipped = 77;
 
 TEST(Threads, UseDistinctCommunicatorsAtTheSameTime) {
   stretto_comm comms[3] = {};
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   if (provided < MPI_THREAD_MULTIPLE) {
     if (rank == 0) std::printf("skipped: this MPI provides no MPI_THREAD_MULTIPLE\n");
     MPI_Finalize();
-    return skipped;
+    return kSkipped;
   }
   testing::InitGoogleTest(&argc, argv);
   const int any = failed_anywhere(RUN_ALL_TESTS());

@@ -30,12 +30,12 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 namespace {
 
 using Stream = std::vector<std::byte>;
-constexpr std::size_t n = 5 * 65536 + 777;
+constexpr std::size_t kN = 5 * 65536 + 777;
 
 // The outputs of all functions of streams, one behind the other.
 Stream all_outputs() {
-  const auto x = wave(0, n), z = wave(1, n);
-  const std::size_t room = stretto_combine_bound(STRETTO_F32, 2 * n);
+  const auto x = wave(0, kN), z = wave(1, kN);
+  const std::size_t room = stretto_combine_bound(STRETTO_F32, 2 * kN);
   Stream all, out(room);
   std::size_t written = 0;
   const auto stream = [&](stretto_status s) {
@@ -49,24 +49,24 @@ Stream all_outputs() {
     all.insert(all.end(), p, p + v.size() * sizeof v[0]);
   };
   void* const o = out.data();
-  const Stream a = stream(stretto_compress(STRETTO_F32, x.data(), n, 1e-4, o, room, &written, STRETTO_CHECKSUM));
-  const Stream b = stream(stretto_compress(STRETTO_F32, z.data(), n, 1e-4, o, room, &written, 0));
+  const Stream a = stream(stretto_compress(STRETTO_F32, x.data(), kN, 1e-4, o, room, &written, STRETTO_CHECKSUM));
+  const Stream b = stream(stretto_compress(STRETTO_F32, z.data(), kN, 1e-4, o, room, &written, 0));
   for (const auto combine : {stretto_stream_add, stretto_stream_subtract, stretto_stream_min, stretto_stream_max,
                              stretto_stream_concatenate})
     stream(combine(a.data(), a.size(), b.data(), b.size(), o, room, &written, 0));
-  stream(stretto_stream_add_values(a.data(), a.size(), z.data(), n, o, room, &written, 0));
+  stream(stretto_stream_add_values(a.data(), a.size(), z.data(), kN, o, room, &written, 0));
   stream(stretto_stream_scale(a.data(), a.size(), -3, o, room, &written, 0));
-  stream(stretto_stream_slice(a.data(), a.size(), 99, n - 1000, o, room, &written, 0));
-  std::vector<float> y(n);
-  EXPECT_EQ(stretto_decompress(a.data(), a.size(), y.data(), n, 1), STRETTO_OK);
+  stream(stretto_stream_slice(a.data(), a.size(), 99, kN - 1000, o, room, &written, 0));
+  std::vector<float> y(kN);
+  EXPECT_EQ(stretto_decompress(a.data(), a.size(), y.data(), kN, 1), STRETTO_OK);
   values(y);
-  EXPECT_EQ(stretto_decompress_slice(a.data(), a.size(), 5, n - 7, y.data(), 2), STRETTO_OK);
+  EXPECT_EQ(stretto_decompress_slice(a.data(), a.size(), 5, kN - 7, y.data(), 2), STRETTO_OK);
   values(y);
   std::vector<double> range(2);
-  EXPECT_EQ(stretto_value_range(STRETTO_F32, x.data(), n, &range[0], &range[1]), STRETTO_OK);
+  EXPECT_EQ(stretto_value_range(STRETTO_F32, x.data(), kN, &range[0], &range[1]), STRETTO_OK);
   values(range);
   std::uint64_t ignored = 0;
-  EXPECT_EQ(stretto_value_range_below(STRETTO_F32, x.data(), n, 1, &range[0], &range[1], &ignored), STRETTO_OK);
+  EXPECT_EQ(stretto_value_range_below(STRETTO_F32, x.data(), kN, 1, &range[0], &range[1], &ignored), STRETTO_OK);
   range.push_back(static_cast<double>(ignored));
   values(range);
   return all;
@@ -94,22 +94,22 @@ TEST_F(StreamThreads, GiveTheBytesOfOne) {
 }
 
 TEST_F(StreamThreads, AreAsManyAsWereAskedForAndNoneForShortInputs) {
-  const auto x = wave(0, n);
-  Stream out(stretto_compress_bound(STRETTO_F32, n));
+  const auto x = wave(0, kN);
+  Stream out(stretto_compress_bound(STRETTO_F32, kN));
   std::size_t written = 0;
   const auto compress = [&](std::size_t count) {
     return starts_of([&] {
       EXPECT_EQ(stretto_compress(STRETTO_F32, x.data(), count, 1e-4, out.data(), out.size(), &written, 0), STRETTO_OK);
     });
   };
-  EXPECT_EQ(compress(n), 0);  // as it is at first
+  EXPECT_EQ(compress(kN), 0);  // as it is at first
   ASSERT_STRETTO_OK(stretto_use_threads(3));
-  EXPECT_EQ(compress(n), 2);
+  EXPECT_EQ(compress(kN), 2);
   EXPECT_EQ(compress(65536), 0);
   ASSERT_STRETTO_OK(stretto_use_threads(100));
-  EXPECT_EQ(compress(n), 5);
+  EXPECT_EQ(compress(kN), 5);
   ASSERT_STRETTO_OK(stretto_use_threads(1));
-  EXPECT_EQ(compress(n), 0);
+  EXPECT_EQ(compress(kN), 0);
 }
 
 TEST_F(StreamThreads, ThatTheSystemDoesNotGiveAreDoneWithout) {

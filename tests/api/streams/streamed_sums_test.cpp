@@ -14,7 +14,7 @@ using namespace api_test;
 
 namespace {
 
-constexpr const char* profile = R"({
+constexpr const char* kProfile = R"({
   "version": 1, "name": "slow-calls", "cores": 16, "nics": 1,
   "links": {"cache": [{"from": 0, "alpha": 4.1e-5, "beta": 1.05e-8}],
             "network": [{"from": 0, "alpha": 4.1e-5, "beta": 1.05e-8}]},
@@ -27,8 +27,8 @@ template <class T>
 class StreamedSums : public testing::Test {
  protected:
   StreamedSums() {
-    const std::string path = testing::TempDir() + "stretto_slow_calls_" + T::name + ".json";
-    std::ofstream(path) << profile;
+    const std::string path = testing::TempDir() + "stretto_slow_calls_" + T::kName + ".json";
+    std::ofstream(path) << kProfile;
     setenv("STRETTO_PROFILE", path.c_str(), 1);
   }
   ~StreamedSums() override { unsetenv("STRETTO_PROFILE"); }
@@ -68,7 +68,7 @@ TYPED_TEST(StreamedSums, AreWithinWhatIsPromisedByEverySchedule) {
           const std::string name(algorithm.name);
           for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN, STRETTO_DIFFERENCE}) {
             stretto_report report = STRETTO_REPORT_INIT;
-            stretto_options o = bounded(128 * T::unit);
+            stretto_options o = bounded(128 * T::kUnit);
             o.schedule = name.c_str();
             o.report = &report;
             const stretto_status s = stretto_allreduce(x, y.data(), count, T::type, op, comm, &o);

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr std::size_t n = 10000;
+constexpr std::size_t kN = 10000;
 
 template <class F>
 void expect_none(const char* what, stretto_status wanted, F f) {
@@ -20,12 +20,13 @@ void expect_none(const char* what, stretto_status wanted, F f) {
 }
 
 TEST(StreamsAllocation, IsNone) {
-  std::vector<float> x(n), y(n);
-  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i % 711) * 0.01F;
-  std::vector<unsigned char> a(stretto_compress_bound(STRETTO_F32, n)), out(2 * stretto_combine_bound(STRETTO_F32, n));
+  std::vector<float> x(kN), y(kN);
+  for (std::size_t i = 0; i < kN; ++i) x[i] = static_cast<float>(i % 711) * 0.01F;
+  std::vector<unsigned char> a(stretto_compress_bound(STRETTO_F32, kN)),
+      out(2 * stretto_combine_bound(STRETTO_F32, kN));
   std::size_t length = 0, written = 0;
   const auto compressed = [&] {
-    return stretto_compress(STRETTO_F32, x.data(), n, 1e-3, a.data(), a.size(), &length, STRETTO_CHECKSUM);
+    return stretto_compress(STRETTO_F32, x.data(), kN, 1e-3, a.data(), a.size(), &length, STRETTO_CHECKSUM);
   };
   expect_none("compress", STRETTO_OK, compressed);  // the first call of all
   for (const std::size_t room : {out.size(), length / 2}) {
@@ -34,12 +35,12 @@ TEST(StreamsAllocation, IsNone) {
       expect_none("combine", room == out.size() || combine != stretto_stream_subtract ? wanted : STRETTO_OK,
                   [&] { return combine(a.data(), length, a.data(), length, out.data(), room, &written, 0); });
     expect_none("add_values", wanted, [&] {
-      return stretto_stream_add_values(a.data(), length, x.data(), n, out.data(), room, &written, STRETTO_CHECKSUM);
+      return stretto_stream_add_values(a.data(), length, x.data(), kN, out.data(), room, &written, STRETTO_CHECKSUM);
     });
     expect_none("scale", wanted,
                 [&] { return stretto_stream_scale(a.data(), length, 3, out.data(), room, &written, 0); });
     expect_none("slice", wanted,
-                [&] { return stretto_stream_slice(a.data(), length, 77, n - 99, out.data(), room, &written, 0); });
+                [&] { return stretto_stream_slice(a.data(), length, 77, kN - 99, out.data(), room, &written, 0); });
     expect_none("concatenate", wanted, [&] {
       return stretto_stream_concatenate(a.data(), length, a.data(), length, out.data(), room, &written, 0);
     });
@@ -50,14 +51,14 @@ TEST(StreamsAllocation, IsNone) {
     const stretto_status wanted = bytes == length ? STRETTO_OK : STRETTO_CORRUPT_STREAM;
     expect_none("inspect", wanted, [&] { return stretto_inspect(a.data(), bytes, &info); });
     expect_none("validate", wanted, [&] { return stretto_validate(a.data(), bytes); });
-    expect_none("decompress", wanted, [&] { return stretto_decompress(a.data(), bytes, y.data(), n, 1); });
+    expect_none("decompress", wanted, [&] { return stretto_decompress(a.data(), bytes, y.data(), kN, 1); });
     expect_none("decompress_slice", wanted,
                 [&] { return stretto_decompress_slice(a.data(), bytes, 5, 7, y.data(), 2); });
   }
   ASSERT_EQ(stretto_use_threads(3), STRETTO_OK);
   expect_none("compress, too short for threads", STRETTO_OK, compressed);
   ASSERT_EQ(stretto_use_threads(1), STRETTO_OK);
-  expect_none("value_range", STRETTO_OK, [&] { return stretto_value_range(STRETTO_F32, x.data(), n, &lo, &hi); });
+  expect_none("value_range", STRETTO_OK, [&] { return stretto_value_range(STRETTO_F32, x.data(), kN, &lo, &hi); });
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TYPED_TEST(CudaStreams, DecompressionGivesTheReferencesBits) {
 
 TYPED_TEST(CudaStreams, MeansThatAreHardToRoundGiveTheReferencesBits) {
   for (const HardSum& s : hard_sums<TypeParam>())
-    for (const std::uint32_t divisor : hard_divisors)
+    for (const std::uint32_t divisor : kHardDivisors)
       expect_same_values<TypeParam>(s.stream, "width " + std::to_string(s.width), divisor);
 }
 

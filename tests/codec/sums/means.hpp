@@ -10,7 +10,7 @@
 
 namespace stretto::codec {
 
-inline constexpr std::uint32_t hard_divisors[] = {2,  3,  5,   6,   7,         9,          10,
+inline constexpr std::uint32_t kHardDivisors[] = {2,  3,  5,   6,   7,         9,          10,
                                                   12, 13, 100, 641, 1'000'003, 0x7fffffff, 0xffffffff};
 
 struct HardGroup {

@@ -54,7 +54,7 @@ TYPED_TEST_SUITE(Means, Floats);
 
 TYPED_TEST(Means, OfCodesAreTheNearestNumbers) {
   for (const HardSum& s : hard_sums<TypeParam>())
-    for (const std::uint32_t n : hard_divisors) {
+    for (const std::uint32_t n : kHardDivisors) {
       const auto y = decoded<TypeParam>(s.stream, with(Isa::reference), n);
       for (std::size_t i = 0; i < y.size(); ++i) {
         Exact sum;
@@ -68,7 +68,7 @@ TYPED_TEST(Means, OfCodesAreTheNearestNumbers) {
 
 TYPED_TEST(Means, OfCodesAreTheSameOnEveryInstructionSet) {
   for (const HardSum& s : hard_sums<TypeParam>())
-    for (const std::uint32_t n : hard_divisors) {
+    for (const std::uint32_t n : kHardDivisors) {
       const auto wanted = decoded<TypeParam>(s.stream, with(Isa::reference), n);
       on_every_instruction_set([&](const Options& options, const char* target) {
         const auto got = decoded<TypeParam>(s.stream, options, n);
@@ -99,7 +99,7 @@ TYPED_TEST(Means, OfExactSumsAreTheNearestNumbers) {
       sum.add(x, minus);
       exact.add(static_cast<double>(x), minus);
     }
-    const std::uint32_t n = hard_divisors[r.below(std::size(hard_divisors))];
+    const std::uint32_t n = kHardDivisors[r.below(std::size(kHardDivisors))];
     const T y = sum.mean(n);
     if (std::isinf(y)) continue;
     ASSERT_LE(quarters_off(exact, n, y), 2) << "round " << round << ", over " << n << ": " << y;

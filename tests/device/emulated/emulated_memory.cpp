@@ -12,10 +12,10 @@
 namespace stretto::device {
 namespace {
 
-constexpr std::size_t page = 4096;
-constexpr int never_written = 0xCB;
+constexpr std::size_t kPage = 4096;
+constexpr int kNeverWritten = 0xCB;
 
-constexpr std::size_t pages(std::size_t bytes) { return (bytes + page) / page * page; }  // one at least
+constexpr std::size_t pages(std::size_t bytes) { return (bytes + kPage) / kPage * kPage; }  // one at least
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void* EmulatedMemory::allocate(MemoryKind kind, int device, std::size_t bytes) {
   void* const given =
       file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0 ? nullptr : map(kind, device, size, file, false);
   if (given)
-    std::memset(real(given), never_written, size);
+    std::memset(real(given), kNeverWritten, size);
   else if (file >= 0)
     close(file);
   return given;

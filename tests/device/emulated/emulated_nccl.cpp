@@ -469,7 +469,7 @@ Result ncclBroadcast(const void* in, void* out, std::size_t n, Type type, int ro
 }
 
 const NcclEmulation* stretto_nccl_emulation() {
-  static constexpr NcclEmulation table = {
+  static constexpr NcclEmulation kTable = {
       [] {
         emulation().alone([] {
           emulated().faults = {};
@@ -495,7 +495,7 @@ const NcclEmulation* stretto_nccl_emulation() {
       [] { return alone([] { return emulated().collectives; }); },
       [] { return alone([] { return static_cast<long>(emulated().comms.size()); }); },
   };
-  return &table;
+  return &kTable;
 }
 
 }  // extern "C"

@@ -32,9 +32,9 @@ namespace {
 using codec::cuda::Arguments;
 using codec::cuda::Result;
 
-constexpr int most_devices = 16;
-constexpr int no_memory = 2, invalid_value = 1, invalid_device = 101, invalid_handle = 400, lost = 214,
-              not_supported = 801;
+constexpr int kMostDevices = 16;
+constexpr int kNoMemory = 2, kInvalidValue = 1, kInvalidDevice = 101, kInvalidHandle = 400, kLost = 214,
+              kNotSupported = 801;
 
 thread_local int current = 0;  // device
 
@@ -100,11 +100,11 @@ class Emulator {
   std::map<void*, std::shared_ptr<Stream>> streams;
   std::vector<std::shared_ptr<Stream>> destroyed;  // may have work left, as with CUDA
   std::map<void*, std::shared_ptr<Event>> events;
-  Faults faults[most_devices];
+  Faults faults[kMostDevices];
   std::mt19937_64 random{1};
   bool plain = number("STRETTO_EMULATED_PLAIN", 0) != 0;
   const int copy_gbit = number("STRETTO_EMULATED_COPY_GBIT", 0);
-  CopyEngine to_host[most_devices], to_device[most_devices];
+  CopyEngine to_host[kMostDevices], to_device[kMostDevices];
   int stalled = -1;
   int refuses_memory = -1;    // the device that refuses
   std::size_t everybody = 0;  // streams, hosts and loans so far
@@ -115,7 +115,7 @@ class Emulator {
   int call(int device) {
     Faults& f = faults[device];
     const long n = f.calls++;
-    return f.lose >= 0 && n >= f.lose ? lost : 0;
+    return f.lose >= 0 && n >= f.lose ? kLost : 0;
   }
 
   bool any_lost() const {
@@ -232,7 +232,7 @@ class Emulator {
     Time now;
   };
 
-  std::shared_ptr<Stream> legacy_[most_devices];
+  std::shared_ptr<Stream> legacy_[kMostDevices];
   Host host_;
   std::vector<std::weak_ptr<Stream>> all_;
   std::vector<std::shared_ptr<Stream>> mine_;  // of go_on
@@ -257,18 +257,18 @@ template <class Body>
 int on_stream(void* handle, Body body) {
   return on_device([&](Emulator& e) {
     const auto s = e.stream(handle, current);
-    return !s || s->device != current ? invalid_handle : body(e, *s);
+    return !s || s->device != current ? kInvalidHandle : body(e, *s);
   });
 }
 
 const char* error_text(int error) {
   switch (error) {
-    case no_memory: return "out of memory";
-    case invalid_value: return "invalid argument";
-    case invalid_handle: return "invalid resource handle";
-    case invalid_device: return "invalid device ordinal";
-    case not_supported: return "operation not supported";
-    case lost: return "uncorrectable ECC error encountered";
+    case kNoMemory: return "out of memory";
+    case kInvalidValue: return "invalid argument";
+    case kInvalidHandle: return "invalid resource handle";
+    case kInvalidDevice: return "invalid device ordinal";
+    case kNotSupported: return "operation not supported";
+    case kLost: return "uncorrectable ECC error encountered";
   }
   return "an emulated error";
 }
@@ -298,7 +298,7 @@ int locate(const void* p, Location* where) {
 int allocate(MemoryKind kind, u64 bytes, void** p) {
   return on_device([&](Emulator& e) {
     *p = e.refuses_memory == current ? nullptr : e.memory.allocate(kind, current, bytes);
-    return *p ? 0 : no_memory;
+    return *p ? 0 : kNoMemory;
   });
 }
 
@@ -311,7 +311,7 @@ int release(MemoryKind, void* p) {
   e.finish_all(current);
   std::erase_if(e.destroyed, [](const auto& s) { return s->queue.empty(); });
   const bool released = e.any_lost() ? e.memory.retire(p) : e.memory.release(p);
-  return released ? 0 : invalid_value;
+  return released ? 0 : kInvalidValue;
 }
 
 int create_stream(void** stream) {
@@ -326,7 +326,7 @@ int destroy_stream(void* stream) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
   const auto at = e.streams.find(stream);
-  if (at == e.streams.end()) return invalid_handle;
+  if (at == e.streams.end()) return kInvalidHandle;
   e.destroyed.push_back(at->second);
   e.streams.erase(at);
   return 0;
@@ -342,13 +342,13 @@ int create_event(void** event) {
 int destroy_event(void* event) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
-  return e.events.erase(event) ? 0 : invalid_handle;
+  return e.events.erase(event) ? 0 : kInvalidHandle;
 }
 int stream_device(void* stream, int* device) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
   const auto s = e.stream(stream, current);
-  if (!s) return invalid_handle;
+  if (!s) return kInvalidHandle;
   *device = s->device;
   return 0;
 }
@@ -356,7 +356,7 @@ int stream_captures(void* stream, int* captures) {
   Emulator& e = emulator();
   const std::lock_guard lock(e.mutex);
   const auto s = e.stream(stream, current);
-  if (!s) return invalid_handle;
+  if (!s) return kInvalidHandle;
   *captures = s->captures;
   return 0;
 }
@@ -516,17 +516,17 @@ int reaches(int device, int peer, int* reaches) {
   *reaches = device != peer && number("STRETTO_EMULATED_PEERS", 1) != 0;  // CUDA says no for a device and itself
   return 0;
 }
-int allow_access(int peer) { return peer == current ? invalid_device : 0; }
+int allow_access(int peer) { return peer == current ? kInvalidDevice : 0; }
 
 int export_memory(void* base, MemoryHandle* handle) {
-  if (number("STRETTO_EMULATED_IPC", 1) == 0) return not_supported;
-  return on_device([&](Emulator& e) { return e.memory.lend(base, handle) ? 0 : invalid_value; });
+  if (number("STRETTO_EMULATED_IPC", 1) == 0) return kNotSupported;
+  return on_device([&](Emulator& e) { return e.memory.lend(base, handle) ? 0 : kInvalidValue; });
 }
 int import_memory(const MemoryHandle& handle, void** base) {
-  if (number("STRETTO_EMULATED_IPC", 1) == 0) return not_supported;
+  if (number("STRETTO_EMULATED_IPC", 1) == 0) return kNotSupported;
   return on_device([&](Emulator& e) {
     *base = e.memory.borrow(handle, current);
-    return *base ? 0 : invalid_value;
+    return *base ? 0 : kInvalidValue;
   });
 }
 int end_import(void* base) { return release(MemoryKind::device, base); }

@@ -15,8 +15,8 @@ namespace {
 
 using namespace stretto;
 
-constexpr int faulty = 1;
-constexpr std::size_t count = 50000;
+constexpr int kFaulty = 1;
+constexpr std::size_t kCount = 50000;
 
 int wrong = 0;
 
@@ -29,7 +29,7 @@ void expect(bool holds, const std::string& what) {
 struct Sums {
   stretto_comm comm;
   stretto_options options = STRETTO_OPTIONS_INIT;
-  tests::DeviceVector<float> from{0, std::vector<float>(count, 1)}, to{0, count};
+  tests::DeviceVector<float> from{0, std::vector<float>(kCount, 1)}, to{0, kCount};
 
   explicit Sums(stretto_comm c) : comm(c) {
     options.timeout = 60;
@@ -42,7 +42,7 @@ struct Sums {
     options.payload = STRETTO_PAYLOAD_FUSED;
   }
   stretto_status sum() {
-    return stretto_allreduce(from.data(), to.data(), count, STRETTO_F32, STRETTO_SUM, comm, &options);
+    return stretto_allreduce(from.data(), to.data(), kCount, STRETTO_F32, STRETTO_SUM, comm, &options);
   }
 };
 
@@ -56,7 +56,7 @@ void a_lost_device(const tests::Make& make, bool streams) {
       Sums s(comm);
       if (streams) s.use_streams();
       expect(s.sum() == STRETTO_OK, name);
-      const bool mine = stretto_comm_rank(comm) == faulty;
+      const bool mine = stretto_comm_rank(comm) == kFaulty;
       if (mine) tests::emulation().lose(0, n);
       const stretto_status now = s.sum();
       expect(now == STRETTO_OK || now == STRETTO_INTERNAL, name + ", the call");
@@ -83,7 +83,7 @@ void a_death(const tests::Make& make, bool streams) {
   s.options.timeout = 5;
   const long calls = tests::emulation().calls(0);
   std::thread killer;
-  if (stretto_comm_rank(comm) == faulty) {
+  if (stretto_comm_rank(comm) == kFaulty) {
     killer = std::thread([calls] {
       while (tests::emulation().calls(0) < calls + 50) std::this_thread::yield();
       std::raise(SIGKILL);
@@ -103,7 +103,7 @@ void a_death(const tests::Make& make, bool streams) {
 bool keeps_memory(const tests::Make& make, bool early) {
   const std::size_t kept = tests::emulation().held(false);
   stretto_comm comm = make(), other = make();
-  const bool leaves = early && stretto_comm_rank(comm) == faulty;
+  const bool leaves = early && stretto_comm_rank(comm) == kFaulty;
   {
     Sums s(comm);
     s.use_streams();
@@ -126,7 +126,7 @@ void an_early_end(const tests::Make& make) {
   for (int i = 0; i < 3; ++i) released = !keeps_memory(make, false) || released;
   expect(released, "memory was kept for nobody");
   stretto_comm comm = make();
-  const bool leaves = stretto_comm_rank(comm) == faulty;
+  const bool leaves = stretto_comm_rank(comm) == kFaulty;
   stretto_comm_free(comm);
   expect(keeps_memory(make, true) == leaves, "memory was released that others have opened");
 }

@@ -9,7 +9,7 @@ namespace {
 using payload::Kind;
 using payload::Op;
 
-constexpr Op operations[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
+constexpr Op kOperations[] = {Op::sum, Op::mean, Op::min, Op::max, Op::difference};
 
 struct Shape {
   std::size_t count;
@@ -49,8 +49,8 @@ std::vector<Case> all_cases(int ranks, Each each, std::size_t stride) {
     const std::size_t few = ranks > 1 ? static_cast<std::size_t>(ranks) - 1 : 2;
     const auto tiny = shapes(algorithm, ranks, {0, 1, few});
     const auto large = shapes(algorithm, ranks, {1023, 4 * 2048 + 7, 13 * 1024 + 513});
-    const std::size_t ops = schedule::reduces(algorithm.collective) ? std::size(operations) : 1;
-    for (const payload::Traits& travels : payload::all_traits) {
+    const std::size_t ops = schedule::reduces(algorithm.collective) ? std::size(kOperations) : 1;
+    for (const payload::Traits& travels : payload::kAllTraits) {
       const Kind kind = travels.kind;
       // Which operation meets which shape differs between schedules, payloads and numbers of ranks.
       const std::uint64_t first = mix(turn * 16 + static_cast<std::uint64_t>(ranks));
@@ -60,7 +60,7 @@ std::vector<Case> all_cases(int ranks, Each each, std::size_t stride) {
         Case c;
         c.algorithm = &algorithm;
         c.kind = kind;
-        c.op = operations[(i + first) % ops];
+        c.op = kOperations[(i + first) % ops];
         c.count = shape.count;
         c.root = shape.root;
         c.grain = payload::is_compressed(kind) ? 1024 : 1;

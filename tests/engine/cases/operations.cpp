@@ -20,9 +20,9 @@ using payload::Op;
 using payload::Type;
 using schedule::Collective;
 
-constexpr Op all_ops[] = {Op::sum,  Op::prod, Op::min,  Op::max,    Op::land,   Op::lor,        Op::lxor,
+constexpr Op kAllOps[] = {Op::sum,  Op::prod, Op::min,  Op::max,    Op::land,   Op::lor,        Op::lxor,
                           Op::band, Op::bor,  Op::bxor, Op::minloc, Op::maxloc, Op::difference, Op::mean};
-constexpr Type all_types[] = {Type::i8,  Type::i16,  Type::i32,     Type::i64,     Type::u8,      Type::u16,
+constexpr Type kAllTypes[] = {Type::i8,  Type::i16,  Type::i32,     Type::i64,     Type::u8,      Type::u16,
                               Type::u32, Type::u64,  Type::f16,     Type::bf16,    Type::f32,     Type::f64,
                               Type::c64, Type::c128, Type::f32_i32, Type::f64_i32, Type::i32_i32, Type::i64_i32};
 
@@ -201,10 +201,10 @@ Walk walk_operations(engine::Engine& engine, std::size_t most_types) {
   auto turn = static_cast<std::size_t>(p);
   for (const auto& algorithm : schedule::algorithms()) {
     if (!schedule::reduces(algorithm.collective)) continue;
-    for (const Op op : all_ops) {
+    for (const Op op : kAllOps) {
       std::vector<Type> types;
-      for (const Type t : all_types) {
-        if (payload::defined(op, t) || most_types >= std::size(all_types)) types.push_back(t);
+      for (const Type t : kAllTypes) {
+        if (payload::defined(op, t) || most_types >= std::size(kAllTypes)) types.push_back(t);
       }
       ++turn;
       const std::size_t some = std::min(types.size(), most_types);

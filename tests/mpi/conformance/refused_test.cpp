@@ -5,7 +5,7 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr int times = 70;  // more than a communicator has calls before it is served
+constexpr int kTimes = 70;  // more than a communicator has calls before it is served
 
 class OnACopy : public testing::Test {
  protected:
@@ -22,7 +22,7 @@ class OnACopy : public testing::Test {
 
   // After calls that make stretto's communicator.
   void begin() {
-    for (int call = 0; call < times; ++call) MPI_Barrier(comm);
+    for (int call = 0; call < kTimes; ++call) MPI_Barrier(comm);
   }
   std::vector<int> numbers() const {
     std::vector<int> expected(size(ranks));
@@ -52,7 +52,7 @@ TEST_F(Shared, ABroadcastOfNoTypeIsTheMpisError) {
 
 // The parameter: which call is wrong at its root, whose buffers are one.
 TEST_P(Refused, CallsMayBeRepeatedByTheRankThatCalledWrongly) {
-  for (int call = 0; call < times; ++call) {
+  for (int call = 0; call < kTimes; ++call) {
     const bool wrong = call == GetParam() && rank == root;
     int sum = wrong ? rank + call : -1;
     const int mine = rank + call, expected = ranks * (ranks - 1) / 2 + ranks * call;
@@ -64,7 +64,7 @@ TEST_P(Refused, CallsMayBeRepeatedByTheRankThatCalledWrongly) {
       EXPECT_EQ(sum, expected) << "call " << call;
     }
   }
-  for (int call = 0; call < times; ++call) {
+  for (int call = 0; call < kTimes; ++call) {
     int sum = -1;
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
     EXPECT_EQ(sum, ranks * (ranks - 1) / 2);

@@ -9,8 +9,8 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr int repeats = 12;  // the first calls of a communicator are the MPI's, the next take the long way
-constexpr int sizes[] = {1, 50, 3000};
+constexpr int kRepeats = 12;  // the first calls of a communicator are the MPI's, the next take the long way
+constexpr int kSizes[] = {1, 50, 3000};
 
 // One collective as the library and as the MPI does it, into buffers of which all counts.
 template <class T>
@@ -26,7 +26,7 @@ template <class T>
 void repeat(int n, const Comm& c, const Run<T>& run) {
   const std::size_t all = size(n * c.size);
   Buffers<T> here[2];
-  for (int k = 0; k < repeats; ++k) {
+  for (int k = 0; k < kRepeats; ++k) {
     Buffers<T>& ours = here[k % 2];
     ours = {values<T>(c.rank + k, all), values<T>(c.rank + k + 1, all)};
     Buffers<T> theirs = ours;
@@ -39,7 +39,7 @@ void repeat(int n, const Comm& c, const Run<T>& run) {
 template <class Body>
 void with_all_sizes(const Body& body) {
   for (const Comm& c : communicators())
-    for (const int n : sizes) body(n, c);
+    for (const int n : kSizes) body(n, c);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST(Repeated, Reductions) {
 // One count, and by turns what else may differ.
 TEST(Repeated, OtherTypesAndOperationsBetween) {
   with_all_sizes([](int n, const Comm& c) {
-    for (int k = 0; k < repeats; ++k) {
+    for (int k = 0; k < kRepeats; ++k) {
       const auto x = values<double>(c.rank + k, size(n));
       const auto y = values<std::int64_t>(c.rank + k, size(n));
       std::vector<double> sum(size(n)), least(sum), sums(sum), leasts(sum);
@@ -135,7 +135,7 @@ TEST(Repeated, Moves) {
 // An MPI may give the handle of a type that is freed to the next one, which lies otherwise.
 TEST(Repeated, TypesThatComeAndGo) {
   for (const Comm& c : communicators())
-    for (int k = 0; k < 2 * repeats; ++k) {
+    for (int k = 0; k < 2 * kRepeats; ++k) {
       MPI_Datatype type = MPI_DATATYPE_NULL;
       if (k % 2 == 0)
         MPI_Type_contiguous(2, MPI_INT, &type);
@@ -157,7 +157,7 @@ TEST(Repeated, CommunicatorsThatComeAndGo) {
   for (int round = 0; round < 6; ++round) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_split(world.comm, round % 2 ? world.rank % 2 : 0, -world.rank, &comm);
-    for (int k = 0; k < repeats; ++k) {
+    for (int k = 0; k < kRepeats; ++k) {
       const int mine = world.rank + k;
       int sum = -1, expected = -2;
       MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);

@@ -15,7 +15,7 @@ using namespace mpi_test;
 
 namespace {
 
-constexpr int n = 20'000;
+constexpr int kN = 20'000;
 
 // An MPI that takes memory of devices packs it. Elements with their gaps go to the host, and come back.
 template <class Step>
@@ -52,7 +52,7 @@ namespace {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
-std::size_t of_all_ranks() { return static_cast<std::size_t>(n * ranks); }
+std::size_t of_all_ranks() { return static_cast<std::size_t>(kN * ranks); }
 int last() { return ranks - 1; }
 
 double tolerance = 0;  // 0: none
@@ -66,12 +66,12 @@ void expect(const std::vector<float>& got, const std::vector<float>& host, const
 // A rank's buffers of each collective.
 struct Results {
   explicit Results(bool device)
-      : sum(device, n),
-        in_place(device, n),
-        at_root(device, n),
-        block(device, n),
-        scattered(device, n),
-        cast(device, n),
+      : sum(device, kN),
+        in_place(device, kN),
+        at_root(device, kN),
+        block(device, kN),
+        scattered(device, kN),
+        cast(device, kN),
         gathered(device, of_all_ranks()) {}
 
   void expect_those_of(Results& host) {
@@ -80,7 +80,7 @@ struct Results {
     if (rank == last()) expect(at_root.read(), host.at_root.read(), "reduce");
     expect(block.read(), host.block.read(), "reduce_scatter_block");
     expect(scattered.read(), host.scattered.read(), "reduce_scatter");
-    expect(cast.read(), values(last(), n), "bcast");
+    expect(cast.read(), values(last(), kN), "bcast");
     expect(gathered.read(), host.gathered.read(), "allgather");
   }
 
@@ -88,56 +88,57 @@ struct Results {
 };
 
 struct Inputs {
-  explicit Inputs(bool device, int of = rank) : x(device, values(of, n)), blocks(device, values(of, of_all_ranks())) {}
+  explicit Inputs(bool device, int of = rank) : x(device, values(of, kN)), blocks(device, values(of, of_all_ranks())) {}
   Vector x, blocks;
 };
 
 // Whose send buffers may lie elsewhere than the others.
 void blocking(Inputs& in, Results& out) {
-  const std::vector<int> counts(static_cast<std::size_t>(ranks), n);
-  out.in_place.write(values(rank, n));
-  if (rank == last()) out.cast.write(values(rank, n));
-  MPI_Allreduce(in.x.data(), out.sum.data(), n, MPI_FLOAT, MPI_SUM, world);
-  MPI_Allreduce(MPI_IN_PLACE, out.in_place.data(), n, MPI_FLOAT, MPI_SUM, world);
-  MPI_Reduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, n, MPI_FLOAT, MPI_SUM, last(), world);
-  MPI_Reduce_scatter_block(in.blocks.data(), out.block.data(), n, MPI_FLOAT, MPI_SUM, world);
+  const std::vector<int> counts(static_cast<std::size_t>(ranks), kN);
+  out.in_place.write(values(rank, kN));
+  if (rank == last()) out.cast.write(values(rank, kN));
+  MPI_Allreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world);
+  MPI_Allreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, world);
+  MPI_Reduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), world);
+  MPI_Reduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world);
   MPI_Reduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world);
-  MPI_Bcast(out.cast.data(), n, MPI_FLOAT, last(), world);
-  MPI_Allgather(in.x.data(), n, MPI_FLOAT, out.gathered.data(), n, MPI_FLOAT, world);
+  MPI_Bcast(out.cast.data(), kN, MPI_FLOAT, last(), world);
+  MPI_Allgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, world);
 }
 
 void started(Inputs& in, Results& out) {
-  const std::vector<int> counts(static_cast<std::size_t>(ranks), n);
-  out.in_place.write(values(rank, n));
-  if (rank == last()) out.cast.write(values(rank, n));
+  const std::vector<int> counts(static_cast<std::size_t>(ranks), kN);
+  out.in_place.write(values(rank, kN));
+  if (rank == last()) out.cast.write(values(rank, kN));
   std::array<MPI_Request, 7> r;
-  MPI_Iallreduce(in.x.data(), out.sum.data(), n, MPI_FLOAT, MPI_SUM, world, &r[0]);
-  MPI_Iallreduce(MPI_IN_PLACE, out.in_place.data(), n, MPI_FLOAT, MPI_SUM, world, &r[1]);
-  MPI_Ireduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, n, MPI_FLOAT, MPI_SUM, last(), world, &r[2]);
-  MPI_Ireduce_scatter_block(in.blocks.data(), out.block.data(), n, MPI_FLOAT, MPI_SUM, world, &r[3]);
+  MPI_Iallreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[0]);
+  MPI_Iallreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[1]);
+  MPI_Ireduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), world, &r[2]);
+  MPI_Ireduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[3]);
   MPI_Ireduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world, &r[4]);
-  MPI_Ibcast(out.cast.data(), n, MPI_FLOAT, last(), world, &r[5]);
-  MPI_Iallgather(in.x.data(), n, MPI_FLOAT, out.gathered.data(), n, MPI_FLOAT, world, &r[6]);
+  MPI_Ibcast(out.cast.data(), kN, MPI_FLOAT, last(), world, &r[5]);
+  MPI_Iallgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, world, &r[6]);
   MPI_Waitall(static_cast<int>(r.size()), r.data(), MPI_STATUSES_IGNORE);
 }
 
 #ifdef HAS_PERSISTENT
 // Two starts each, with other values at the second.
 void persistent(bool device) {
-  const std::vector<int> counts(static_cast<std::size_t>(ranks), n);
+  const std::vector<int> counts(static_cast<std::size_t>(ranks), kN);
   Inputs in(device);
   Results out(device);
   std::array<MPI_Request, 4> r;
-  MPI_Allreduce_init(in.x.data(), out.sum.data(), n, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL, &r[0]);
-  MPI_Reduce_init(in.x.data(), out.at_root.data(), n, MPI_FLOAT, MPI_SUM, last(), world, MPI_INFO_NULL, &r[1]);
-  MPI_Reduce_scatter_block_init(in.blocks.data(), out.block.data(), n, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL, &r[2]);
+  MPI_Allreduce_init(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL, &r[0]);
+  MPI_Reduce_init(in.x.data(), out.at_root.data(), kN, MPI_FLOAT, MPI_SUM, last(), world, MPI_INFO_NULL, &r[1]);
+  MPI_Reduce_scatter_block_init(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL,
+                                &r[2]);
   MPI_Reduce_scatter_init(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world,
                           MPI_INFO_NULL, &r[3]);
   for (int round = 0; round < 2; ++round) {
     Inputs host(false, rank + round);
     Results expected(false);
     blocking(host, expected);
-    in.x.write(values(rank + round, n));
+    in.x.write(values(rank + round, kN));
     in.blocks.write(values(rank + round, of_all_ranks()));
     MPI_Startall(static_cast<int>(r.size()), r.data());
     MPI_Waitall(static_cast<int>(r.size()), r.data(), MPI_STATUSES_IGNORE);
@@ -156,11 +157,11 @@ void with_gaps() {
   MPI_Type_create_resized(MPI_FLOAT, 0, 2 * sizeof(float), &pairs);
   MPI_Type_contiguous(1, pairs, &spread);
   MPI_Type_commit(&spread);
-  const auto sent = values(last(), 2 * n), kept = values(rank, 2 * n);
+  const auto sent = values(last(), 2 * kN), kept = values(rank, 2 * kN);
   auto expected = kept;
   for (std::size_t i = 0; i < expected.size(); i += 2) expected[i] = sent[i];
   Vector cast(true, kept);
-  MPI_Bcast(cast.data(), n, spread, last(), world);
+  MPI_Bcast(cast.data(), kN, spread, last(), world);
   expect(cast.read(), expected, "bcast with gaps");
   MPI_Type_free(&spread);
   MPI_Type_free(&pairs);

@@ -130,8 +130,8 @@ void on_bounded(int ranks, std::size_t slot, const Body& body) {
   });
 }
 
-constexpr Collective kinds[] = {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-                                Collective::bcast, Collective::allgather};
+constexpr Collective kKinds[] = {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                                 Collective::bcast, Collective::allgather};
 
 class Slots : public testing::TestWithParam<std::size_t> {};
 // The smaller one has room for parts of one group of values, and not of every rank's.
@@ -140,9 +140,9 @@ INSTANTIATE_TEST_SUITE_P(Bounded, Slots, testing::Values(20 * 1024, 128 * 1024),
 
 TEST_P(Slots, ResultsEqualTheCodecsForAnyLengthAndRankCount) {
   for (const int ranks : {1, 2, 3, 5, 7}) {
-    if (sanitized && ranks > 5) continue;  // every rank computes the values of all
+    if (kSanitized && ranks > 5) continue;  // every rank computes the values of all
     on_bounded(ranks, GetParam(), [&](Group& g, Bounded& b) {
-      for (const Collective kind : kinds)
+      for (const Collective kind : kKinds)
         for (const std::size_t n : {0, 1, 3, 1000, 1024, 5001, 40037})
           check(g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, n, 1e-3, n % 2 == 0}, g.size() - 1);
     });
@@ -165,7 +165,7 @@ TEST_P(Slots, TypesOperationsAndPayloadsEqualTheCodecs) {
 // Sums of such values have little room: they are held exactly, many bytes each.
 TEST_P(Slots, OffGridValuesAndWideningCodesAreAddedExactly) {
   on_bounded(5, GetParam(), [](Group& g, Bounded& b) {
-    for (const Collective kind : kinds)
+    for (const Collective kind : kKinds)
       for (const Type type : {Type::f32, Type::f64}) {
         check(g, b, {kind, type, Op::sum, payload::Kind::fused, 7003, 1e-4, false, true}, 2);
         check(g, b, {kind, type, Op::mean, payload::Kind::homomorphic, 7003, 1e-4, false, true}, 2);
@@ -253,7 +253,7 @@ TEST(Bounded, ProcessesHaveTheResultsOfThreads) {
     std::unique_ptr<Group> g;
     if (Group::create(exchange, {}, &g) != Status::ok) return 2;
     Bounded b(*g);
-    for (const Collective kind : kinds) check(*g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, 20011}, 1);
+    for (const Collective kind : kKinds) check(*g, b, {kind, Type::f32, Op::sum, payload::Kind::fused, 20011}, 1);
     return testing::Test::HasFailure() ? 3 : 0;
   };
   const auto ends = on_processes(ranks, memory, body, [](const std::vector<pid_t>&) {});

@@ -29,7 +29,7 @@ struct Memories {
   const char* name;
   bool mapped, kernel;
 };
-constexpr Memories memories[] = {{"mapped", true, false}, {"copyable", false, true}, {"staged", false, false}};
+constexpr Memories kMemories[] = {{"mapped", true, false}, {"copyable", false, true}, {"staged", false, false}};
 
 void run_cases(int ranks, const Options& options, bool rank_order) {
   on_collectives(ranks, options, [&](Collectives& c) {
@@ -41,7 +41,8 @@ void run_cases(int ranks, const Options& options, bool rank_order) {
 }
 
 class Memory_ : public testing::TestWithParam<Memories> {};
-INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(memories), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(kMemories),
+                         [](const auto& i) { return i.param.name; });
 
 TEST_P(Memory_, CollectivesKeepTheirPromiseOnAnyNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 5, 9}) {
@@ -274,7 +275,7 @@ TEST(Collectives, KernelCopiesShortBlocksPerReaderOnSharedCores) {
 // minutes there, and the other test of streaming stores has all collectives.
 TEST(Collectives, LongResultsAreComplete) {
   for (const bool mapped : {true, false}) {
-    if (sanitized && mapped) continue;
+    if (kSanitized && mapped) continue;
     Options options;
     options.memory.process = mapped;
     options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
@@ -283,7 +284,7 @@ TEST(Collectives, LongResultsAreComplete) {
       constexpr std::size_t bytes = kMovedByCaches + 37, floats = kReduced / sizeof(float) + 3;
       cases.bcast(bytes, 1);
       cases.reduce(floats, 1, false);
-      if (!sanitized) {
+      if (!kSanitized) {
         cases.allgather(bytes, false);
         cases.alltoall(bytes, false);
         for (const bool in_place : {false, true}) cases.allreduce(floats, in_place);
@@ -312,7 +313,7 @@ TEST(Collectives, TwoRanksReduceThroughSlotsWithEitherStores) {
 }
 
 TEST(Collectives, SharedBuffersAreUsedInPlace) {
-  for (const auto& m : memories) {
+  for (const auto& m : kMemories) {
     Options options = small(m.mapped, m.kernel);
     on_collectives(2, options, [&](Collectives& c) {
       std::vector<float> x(5000, 1), y(5000);

@@ -11,11 +11,11 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t page = 4096;
+constexpr std::size_t kPage = 4096;
 
 // Pages of [at, at + bytes) that hold memory; `at` begins a page.
 std::vector<bool> pages(std::byte* at, std::size_t bytes) {
-  std::vector<unsigned char> found((bytes + page - 1) / page);
+  std::vector<unsigned char> found((bytes + kPage - 1) / kPage);
   EXPECT_EQ(mincore(at, bytes, found.data()), 0);
   std::vector<bool> held;
   for (const unsigned char p : found) held.push_back((p & 1) != 0);
@@ -29,7 +29,7 @@ bool maps_single_pages() {
   constexpr int populate_write = 23;
   auto* const at =
       static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  const bool can = madvise(at, page, populate_write) == 0;
+  const bool can = madvise(at, kPage, populate_write) == 0;
   const std::vector<bool> held = pages(at, bytes);
   munmap(at, bytes);
   return can && std::count(held.begin(), held.end(), true) == 1;
@@ -47,9 +47,9 @@ std::size_t pages_of_slots(Group& g) {
 TEST(Pages, SlotHasThePagesThatWillBeFilledAndNoOthers) {
   if (!maps_single_pages()) return;
   on_groups(3, {}, [](Group& g) {
-    g.will_fill(1, 5 * page + 7, 2 * page);
-    g.will_fill(1, 5 * page, page);
-    g.will_fill(5, 20 * page, 1);  // the slot of round 1 again
+    g.will_fill(1, 5 * kPage + 7, 2 * kPage);
+    g.will_fill(1, 5 * kPage, kPage);
+    g.will_fill(5, 20 * kPage, 1);  // the slot of round 1 again
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
       const std::vector<bool> held = pages(g.slot(slot), g.slot_bytes());
       for (std::size_t p = 0; p < held.size(); ++p) {
@@ -96,11 +96,11 @@ TEST(Pages, FirstLongSumMapsFewPagesAndManySumsMapNoMoreThanTheyUse) {
       };
       const std::size_t before = pages_of_slots(c.group());
       sum();
-      EXPECT_LE(pages_of_slots(c.group()), before + bytes / 4 / page + kSlots);
+      EXPECT_LE(pages_of_slots(c.group()), before + bytes / 4 / kPage + kSlots);
       for (int call = 0; call < 8; ++call) sum();
       // A half of two ranks' slots is never used.
       const std::size_t used = kSlots * c.group().slot_bytes() / (ranks == 2 ? 2 : 1);
-      EXPECT_LE(pages_of_slots(c.group()), used / page + kSlots);
+      EXPECT_LE(pages_of_slots(c.group()), used / kPage + kSlots);
     });
   }
 }

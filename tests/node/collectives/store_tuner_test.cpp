@@ -11,15 +11,15 @@ bool same(const StoreMode& a, const StoreMode& b) {
 
 // So many calls, of which those in StoreTuner::all[fast] take a second and all others two.
 void call(StoreTuner& m, int calls, std::size_t fast) {
-  for (int k = 0; k < calls; ++k) m.record(same(m.next(), StoreTuner::all[fast]) ? 1 : 2);
+  for (int k = 0; k < calls; ++k) m.record(same(m.next(), StoreTuner::kAll[fast]) ? 1 : 2);
 }
 
 TEST(StoreTuner, FastestModeIsKept) {
-  for (std::size_t fast = 0; fast < StoreTuner::all.size(); ++fast) {
+  for (std::size_t fast = 0; fast < StoreTuner::kAll.size(); ++fast) {
     StoreTuner m;
     call(m, 12, fast);
     for (int k = 0; k < 100; ++k) {
-      ASSERT_TRUE(same(m.next(), StoreTuner::all[fast])) << k;
+      ASSERT_TRUE(same(m.next(), StoreTuner::kAll[fast])) << k;
       m.record(1);
     }
   }
@@ -30,15 +30,15 @@ TEST(StoreTuner, OneSlowCallChangesNothing) {
   StoreTuner m;
   m.record(100);
   call(m, 11, 0);
-  EXPECT_TRUE(same(m.next(), StoreTuner::all[0]));
+  EXPECT_TRUE(same(m.next(), StoreTuner::kAll[0]));
 }
 
 TEST(StoreTuner, ChangedCallTimesStartNewTrials) {
   StoreTuner m;
   call(m, 12 + 40, 0);
-  ASSERT_TRUE(same(m.next(), StoreTuner::all[0]));
+  ASSERT_TRUE(same(m.next(), StoreTuner::kAll[0]));
   call(m, 8 + 12, 2);
-  EXPECT_TRUE(same(m.next(), StoreTuner::all[2]));
+  EXPECT_TRUE(same(m.next(), StoreTuner::kAll[2]));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 using schedule::Lane;
 using Floats = std::vector<float>;
 
-constexpr Collective tree_kinds[] = {Collective::reduce, Collective::bcast, Collective::gather, Collective::scatter};
+constexpr Collective kTreeKinds[] = {Collective::reduce, Collective::bcast, Collective::gather, Collective::scatter};
 
 float tree_value(int rank, std::size_t i) { return static_cast<float>(rank + 1) + static_cast<float>(i % 1000); }
 
@@ -147,7 +147,7 @@ TEST(Tree, EveryScheduleRootAndSplitGivesThePlainResult) {
   for (const bool process : {true, false})
     for (const int ranks : {1, 2, 3, 5, 7, 9})
       on_collectives(ranks, tree_slots(4096, process), [&](Collectives& all) {
-        for (const Collective kind : tree_kinds)
+        for (const Collective kind : kTreeKinds)
           for (const char* algorithm : {"binomial", "knomial", "leader"})
             for (int root = 0; root < ranks; root += root == 0 ? 1 : ranks / 2)
               for (int split = 0; split <= 3; ++split)
@@ -165,7 +165,7 @@ TEST(Tree, EveryScheduleRootAndSplitGivesThePlainResult) {
 TEST(Tree, LongVectorsFromPrivateAndFromSharedMemory) {
   for (const int ranks : {2, 3, 7})
     on_collectives(ranks, tree_slots(slot_for(ranks), false), [&](Collectives& all) {
-      for (const Collective kind : tree_kinds)
+      for (const Collective kind : kTreeKinds)
         for (const bool shared : {false, true})
           for (const int split : {0, 1})
             expect_plain_result(all, {.kind = kind,
@@ -183,7 +183,7 @@ TEST(Tree, FollowsTheNodesGroups) {
   const std::vector<std::vector<std::int32_t>> levels{{0, 1, 2, 0, 1, 2, 3}, {0, 1, 1, 0, 1, 1, 0}};
   const schedule::Groups groups = schedule::groups_of(levels);
   on_collectives(ranks, tree_slots(4096, true), [&](Collectives& all) {
-    for (const Collective kind : tree_kinds)
+    for (const Collective kind : kTreeKinds)
       for (int root = 0; root < ranks; ++root)
         for (int split = 0; split <= 3; ++split)
           expect_plain_result(
@@ -247,7 +247,7 @@ struct SplitTask final : Started::Task {
 
 // Each lane waits for a driver that takes it; the levels of both lanes together give the plain result.
 TEST(Tree, ALaneRunsOnlyByADriverThatTakesIt) {
-  for (const Collective kind : tree_kinds)
+  for (const Collective kind : kTreeKinds)
     on_collectives(7, tree_slots(4096, true), [&](Collectives& blocking) {
       const auto all = blocking.beside();
       Started started(all->group().patience());

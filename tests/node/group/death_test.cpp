@@ -21,7 +21,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr int ranks = 3, victim = 1;
+constexpr int kRanks = 3, kVictim = 1;
 
 // Those that a node's memory may be named for. Tests that run beside this one have files of other names.
 std::set<std::string> files_in(const char* directory) {
@@ -36,11 +36,11 @@ std::set<std::string> files_in(const char* directory) {
 }
 
 Status call(Collectives& c, Collective kind, std::span<float> in, std::span<float> out) {
-  const std::size_t n = in.size() / ranks, bytes = n * sizeof(float);
+  const std::size_t n = in.size() / kRanks, bytes = n * sizeof(float);
   const Combination sum{payload::Op::sum};
   switch (kind) {
     case Collective::barrier: return c.barrier();
-    case Collective::bcast: return c.bcast(in.data(), bytes, victim);
+    case Collective::bcast: return c.bcast(in.data(), bytes, kVictim);
     case Collective::reduce: return c.reduce(in.data(), out.data(), n, payload::Type::f32, sum, 0);
     case Collective::allreduce:
     case Collective::allreduce_multi: return c.allreduce(in.data(), out.data(), n, payload::Type::f32, sum);
@@ -49,9 +49,9 @@ Status call(Collectives& c, Collective kind, std::span<float> in, std::span<floa
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block: return c.reduce_scatter(in.data(), out.data(), n, payload::Type::f32, sum);
     case Collective::gather:
-    case Collective::gatherv: return c.gather(in.data(), out.data(), bytes, victim);
+    case Collective::gatherv: return c.gather(in.data(), out.data(), bytes, kVictim);
     case Collective::scatter:
-    case Collective::scatterv: return c.scatter(in.data(), out.data(), bytes, victim);
+    case Collective::scatterv: return c.scatter(in.data(), out.data(), bytes, kVictim);
     case Collective::alltoall:
     case Collective::alltoallv: return c.alltoall(in.data(), out.data(), bytes);
     case Collective::scan:
@@ -72,7 +72,7 @@ template <class Body, class Meanwhile>
 std::vector<int> on_collectives(Inherited& memory, const Options& options, const Body& body,
                                 const Meanwhile& meanwhile) {
   return on_processes(
-      ranks, memory,
+      kRanks, memory,
       [&](Exchange& exchange) {
         std::unique_ptr<Collectives> c;
         return Collectives::create(exchange, options, &c) == Status::ok ? body(*c) : 2;
@@ -93,9 +93,9 @@ void expect_end(int rank, int end) {
 }
 
 void expect_victim_alone_killed(const std::vector<int>& ends) {
-  for (int r = 0; r < ranks; ++r) {
+  for (int r = 0; r < kRanks; ++r) {
     const int end = ends[static_cast<std::size_t>(r)];
-    if (r == victim)
+    if (r == kVictim)
       EXPECT_TRUE(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL) << end;
     else
       expect_end(r, end);
@@ -130,8 +130,8 @@ std::span<float> numbers(How how, std::size_t n) {
 
 // The call within a bound.
 Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> out) {
-  BoundedCall c{kind, kind == Collective::bcast ? nullptr : in.data(), out.data(), in.size() / ranks, 0, {}};
-  if (kind == Collective::bcast) c.root = victim;
+  BoundedCall c{kind, kind == Collective::bcast ? nullptr : in.data(), out.data(), in.size() / kRanks, 0, {}};
+  if (kind == Collective::bcast) c.root = kVictim;
   c.spec.kind = payload::Kind::fused;
   c.spec.eps = 1e-3;
   StreamCounts streamed;
@@ -142,19 +142,19 @@ Status call(Bounded& b, Collective kind, std::span<float> in, std::span<float> o
 Status by_tree(Collectives& c, Collective kind, std::span<float> in, std::span<float> out) {
   schedule::Request q;
   q.collective = kind;
-  q.ranks = ranks;
+  q.ranks = kRanks;
   q.rank = c.rank();
-  q.root = kind == Collective::reduce ? 0 : victim;
+  q.root = kind == Collective::reduce ? 0 : kVictim;
   q.split = 1;
   const schedule::Schedule steps = schedule::find(kind, "binomial")->build(q);
-  return c.tree({steps, in.data(), out.data(), in.size() / ranks, payload::Type::f32, {payload::Op::sum}, true});
+  return c.tree({steps, in.data(), out.data(), in.size() / kRanks, payload::Type::f32, {payload::Op::sum}, true});
 }
 
 class Death : public testing::TestWithParam<Case> {};
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (int i = 0; i < schedule::collectives; ++i) {
+  for (int i = 0; i < schedule::kCollectives; ++i) {
     const auto k = static_cast<Collective>(i);
     if (!schedule::is_family(k) || schedule::is_prefix(k)) continue;
     for (const How how : {How::staged, How::copyable, How::mapped}) all.push_back({k, how});
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, Death, testing::ValuesIn(all_cases()),
 // The survivors continue until a call fails; it fails, names the dead rank, and leaves neither a file nor a process.
 TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   const auto before = files_in("/dev/shm"), before_tmp = files_in("/tmp");
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   Options options = patient();
   const auto [kind, how] = GetParam();
   options.group.slot = how == How::bounded ? 16384 : 8192;
@@ -183,19 +183,19 @@ TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   const auto body = [&, kind = kind, how = how](Collectives& c) {
     if (how == How::mapped && !c.memory().usable(Access::arena)) return 4;
     Bounded bounded(c.group());
-    const std::span<float> in = numbers(how, ranks * 9000), out = numbers(how, ranks * 9000);
+    const std::span<float> in = numbers(how, kRanks * 9000), out = numbers(how, kRanks * 9000);
     for (;;) {
       const Status s = how == How::bounded ? call(bounded, kind, in, out)
                        : how == How::tree  ? by_tree(c, kind, in, out)
                                            : call(c, kind, in, out);
-      if (c.rank() == victim) memory.count().fetch_add(1);
+      if (c.rank() == kVictim) memory.count().fetch_add(1);
       if (s == Status::ok) continue;
       const std::string why = message();
       const bool named = names_victim() || why.find("process_vm_readv") != std::string::npos;
       // A survivor that ends before the other one has looked may be the rank that the other one names.
       constexpr int learnt = 1 << 20;  // more than the victim's calls
       memory.count().fetch_add(learnt);
-      await(memory, (ranks - 1) * learnt);
+      await(memory, (kRanks - 1) * learnt);
       if (s == Status::mpi_error && named && why.find("has ended") != std::string::npos) return 0;
       std::fprintf(stderr, "%s: %s\n", stretto::name(s), why.c_str());
       return 3;
@@ -203,7 +203,7 @@ TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
   };
   expect_victim_alone_killed(on_collectives(memory, options, body, [&](const std::vector<pid_t>& children) {
     while (memory.count().load() < 20) sched_yield();
-    kill(children[victim], SIGKILL);
+    kill(children[kVictim], SIGKILL);
   }));
   EXPECT_EQ(files_in("/dev/shm"), before);
   EXPECT_EQ(files_in("/tmp"), before_tmp);
@@ -213,25 +213,25 @@ TEST_P(Death, OthersLearnWhoDiedAndNothingIsLeft) {
 // rank.
 TEST(DeathAhead, RootsDeathIsSeenAfterAllItsData) {
   constexpr std::uint64_t given = 20;
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   const auto body = [&](Collectives& c) {
     for (std::uint64_t k = 0;; ++k) {
-      if (c.rank() == victim && k == given) {
+      if (c.rank() == kVictim && k == given) {
         memory.count() = 1;
         raise(SIGKILL);
       }
-      if (c.rank() != victim) await(memory, 1);
-      if (c.rank() != victim && k == given) {  // who learns of the end ends the calls of all: not before all have read
+      if (c.rank() != kVictim) await(memory, 1);
+      if (c.rank() != kVictim && k == given) {  // who learns of the end ends the calls of all: not before all have read
         ++memory.count();
-        await(memory, ranks);
+        await(memory, kRanks);
       }
-      std::uint64_t data = c.rank() == victim ? k * k : 0;
-      const Status s = c.bcast(&data, sizeof data, victim);
+      std::uint64_t data = c.rank() == kVictim ? k * k : 0;
+      const Status s = c.bcast(&data, sizeof data, kVictim);
       if (s == Status::ok && (k >= given || data != k * k)) return 3;
       if (s != Status::ok) {
         const bool learnt = k == given && s == Status::mpi_error && names_victim();
         ++memory.count();  // a rank that ends before the others check may be named instead
-        await(memory, 2 * ranks - 1);
+        await(memory, 2 * kRanks - 1);
         return learnt ? 0 : 4;
       }
     }
@@ -242,17 +242,17 @@ TEST(DeathAhead, RootsDeathIsSeenAfterAllItsData) {
 // A reader dies behind its root: the root sends until the room is full, then reports the ended rank.
 TEST(DeathAhead, ReadersDeathIsSeenOnceTheRingIsFull) {
   constexpr std::uint64_t read = 3;
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   const auto body = [&](Collectives& c) {
     for (std::uint64_t k = 0;; ++k) {
-      if (c.rank() == victim && k == read) raise(SIGKILL);
+      if (c.rank() == kVictim && k == read) raise(SIGKILL);
       std::uint64_t data = k;
       const Status s = c.bcast(&data, sizeof data, 0);
       if (s == Status::ok && k > read + kLines) return 3;
       if (s != Status::ok) {
         const bool learnt = s == Status::mpi_error && names_victim();
         ++memory.count();  // as above
-        await(memory, ranks - 1);
+        await(memory, kRanks - 1);
         return learnt ? 0 : 4;
       }
     }
@@ -262,23 +262,23 @@ TEST(DeathAhead, ReadersDeathIsSeenOnceTheRingIsFull) {
 
 // The others would wait until their limit: the process lives on.
 TEST(DeathAhead, ARankThatFreesItsGroupIsNamedByThoseThatWait) {
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   const auto rank = [&](Exchange& exchange) {
     std::unique_ptr<Collectives> c;
     if (Collectives::create(exchange, patient(), &c) != Status::ok) return 2;
     for (int k = 0; k < 3; ++k)
       if (c->barrier() != Status::ok) return 3;
-    const bool frees = c->rank() == victim;
+    const bool frees = c->rank() == kVictim;
     if (frees) c.reset();
     const Status s = frees ? Status::mpi_error : c->barrier();
     const bool named =
         frees || (names_victim() && std::string(message()).find("has freed the communicator") != std::string::npos);
     ++memory.count();
-    await(memory, ranks);
+    await(memory, kRanks);
     return s == Status::mpi_error && named ? 0 : 4;
   };
-  const std::vector<int> ends = on_processes(ranks, memory, rank, nothing);
-  for (int r = 0; r < ranks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
+  const std::vector<int> ends = on_processes(kRanks, memory, rank, nothing);
+  for (int r = 0; r < kRanks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
 }
 
 // Tries, as another user, to open the files of `pid`, to read its memory, and to write there. Returns the number of
@@ -303,7 +303,7 @@ int intrude(pid_t pid, const void* at) {
 
 TEST(Intruder, AnotherUserCannotOpenOrReadSharedMemory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can try as another user";
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   int value = 42;
   const auto rank = [&](Exchange& exchange) {
     // Ranks of an ordinary user: the intruder is another ordinary one.
@@ -317,7 +317,7 @@ TEST(Intruder, AnotherUserCannotOpenOrReadSharedMemory) {
     while (memory.count() != 2) sched_yield();
     return c->barrier() == Status::ok ? 0 : 3;
   };
-  const auto ends = on_processes(ranks, memory, rank, [&](const std::vector<pid_t>& children) {
+  const auto ends = on_processes(kRanks, memory, rank, [&](const std::vector<pid_t>& children) {
     while (memory.count() != 1) sched_yield();
     const auto try_as = [&](uid_t user) {
       const pid_t intruder = fork();
@@ -333,7 +333,7 @@ TEST(Intruder, AnotherUserCannotOpenOrReadSharedMemory) {
     EXPECT_GE(try_as(1234), 3) << "the same user can, so the attempt is a real one";
     memory.count() = 2;
   });
-  for (int r = 0; r < ranks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
+  for (int r = 0; r < kRanks; ++r) expect_end(r, ends[static_cast<std::size_t>(r)]);
 }
 
 }  // namespace

@@ -38,12 +38,13 @@ struct Message {
   Group::Room room;
   std::size_t bytes;
 };
-constexpr Message messages[] = {{Group::Room::small, kInline}, {Group::Room::small, kSmall}, {Group::Room::slot, 4096}};
+constexpr Message kMessages[] = {
+    {Group::Room::small, kInline}, {Group::Room::small, kSmall}, {Group::Room::slot, 4096}};
 
 // Rank 0 writes data, then a line's number; the others see the number, then the data. They announce that they are done,
 // then rank 0 writes later data to the same places, which no reader of the earlier ones may see.
 TEST(Litmus, MessagePassing) {
-  for (const Message& message : messages)
+  for (const Message& message : kMessages)
     on_groups(3, {.slot = 4096}, [&](Group& g) {
       constexpr std::uint64_t rounds = 5000;
       const std::vector<int> readers{1, 2};

@@ -147,23 +147,23 @@ struct Ring {
     std::atomic<std::uint64_t> number{0}, rung{0};
     Bell bell;
   };
-  static constexpr int ranks = 5, rounds = 400;
-  static constexpr double longest = 20;
-  Rank all[ranks];
+  static constexpr int kRanks = 5, kRounds = 400;
+  static constexpr double kLongest = 20;
+  Rank all[kRanks];
 
   // Rank 0 is a round ahead of the others. False: a bell was not heard.
   bool run(int rank) noexcept {
     Rank& own = all[rank];
-    Rank& before = all[(rank + ranks - 1) % ranks];
+    Rank& before = all[(rank + kRanks - 1) % kRanks];
     unsigned random = 1u + static_cast<unsigned>(rank);
-    for (std::uint64_t round = 1; round <= rounds; ++round) {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
       random = random * 1664525u + 1013904223u;
       for (unsigned i = 0; i < random >> 22; ++i) pause();
       const std::uint64_t wanted = rank == 0 ? round - 1 : round;
       while (before.number.load(std::memory_order_acquire) < wanted) {
         const std::uint32_t armed = before.bell.arm();
         if (before.number.load(std::memory_order_acquire) >= wanted) break;
-        before.bell.sleep(longest, armed);
+        before.bell.sleep(kLongest, armed);
         // A ring that was heard has changed the armed bell.
         const bool rang = before.rung.load(std::memory_order_acquire) >= wanted;
         if (rang && before.bell.arm() == armed) return false;
@@ -181,9 +181,9 @@ TEST(Bell, IsHeardByThreads) {
   Ring ring;
   std::atomic<int> heard{0};
   std::vector<std::thread> threads;
-  for (int r = 0; r < Ring::ranks; ++r) threads.emplace_back([&, r] { heard += ring.run(r) ? 1 : 0; });
+  for (int r = 0; r < Ring::kRanks; ++r) threads.emplace_back([&, r] { heard += ring.run(r) ? 1 : 0; });
   for (std::thread& t : threads) t.join();
-  EXPECT_EQ(heard, Ring::ranks);
+  EXPECT_EQ(heard, Ring::kRanks);
 }
 
 TEST(Bell, IsHeardByProcesses) {
@@ -191,7 +191,7 @@ TEST(Bell, IsHeardByProcesses) {
   ASSERT_NE(shared, MAP_FAILED);
   Ring& ring = *new (shared) Ring;
   std::vector<pid_t> children;
-  for (int r = 0; r < Ring::ranks; ++r) {
+  for (int r = 0; r < Ring::kRanks; ++r) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

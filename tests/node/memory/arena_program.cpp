@@ -22,7 +22,7 @@ namespace {
 
 using stretto::node::arena::Interface;
 
-constexpr std::size_t large = 1 << 20;
+constexpr std::size_t kLarge = 1 << 20;
 int failures = 0;
 const Interface* arena = nullptr;
 
@@ -40,29 +40,29 @@ bool all_zero(const void* at, std::size_t n) {
 void every_function() {
   void* small = std::malloc(100);
   expect(!arena->owns(small), "a small allocation lies in the arena");
-  auto* p = static_cast<unsigned char*>(std::malloc(large));
+  auto* p = static_cast<unsigned char*>(std::malloc(kLarge));
   expect(arena->owns(p), "malloc of much lies outside the arena");
-  expect(malloc_usable_size(p) >= large && malloc_usable_size(small) >= 100, "malloc_usable_size");
-  std::memset(p, 0xAB, large);
+  expect(malloc_usable_size(p) >= kLarge && malloc_usable_size(small) >= 100, "malloc_usable_size");
+  std::memset(p, 0xAB, kLarge);
   std::free(p);
-  auto* z = std::calloc(large / 4, 4);
-  expect(arena->owns(z) && all_zero(z, large), "calloc of memory that was used before");
-  auto* r = static_cast<unsigned char*>(std::realloc(z, 3 * large));
-  expect(r != nullptr && all_zero(r, large), "realloc to more");
+  auto* z = std::calloc(kLarge / 4, 4);
+  expect(arena->owns(z) && all_zero(z, kLarge), "calloc of memory that was used before");
+  auto* r = static_cast<unsigned char*>(std::realloc(z, 3 * kLarge));
+  expect(r != nullptr && all_zero(r, kLarge), "realloc to more");
   r[0] = 7;
   r = static_cast<unsigned char*>(std::realloc(r, 50));
   expect(r != nullptr && r[0] == 7 && !arena->owns(r), "realloc to little");
-  r = static_cast<unsigned char*>(std::realloc(r, large));
+  r = static_cast<unsigned char*>(std::realloc(r, kLarge));
   expect(r != nullptr && r[0] == 7, "realloc from little");
   std::free(r);
   std::free(small);
   for (std::size_t alignment = 16; alignment <= (1u << 18); alignment *= 4) {
     void* q = nullptr;
-    expect(posix_memalign(&q, alignment, large) == 0 && reinterpret_cast<std::uintptr_t>(q) % alignment == 0,
+    expect(posix_memalign(&q, alignment, kLarge) == 0 && reinterpret_cast<std::uintptr_t>(q) % alignment == 0,
            "posix_memalign");
-    void* a = aligned_alloc(alignment, large);
+    void* a = aligned_alloc(alignment, kLarge);
     expect(a != nullptr && reinterpret_cast<std::uintptr_t>(a) % alignment == 0, "aligned_alloc");
-    void* m = memalign(alignment, large);
+    void* m = memalign(alignment, kLarge);
     expect(m != nullptr && reinterpret_cast<std::uintptr_t>(m) % alignment == 0, "memalign");
     std::free(q);
     std::free(a);
@@ -70,7 +70,7 @@ void every_function() {
   }
   void* none = nullptr;
   expect(posix_memalign(&none, 3, 100) != 0, "posix_memalign with an alignment that is none");
-  const auto x = std::make_unique<double[]>(large);
+  const auto x = std::make_unique<double[]>(kLarge);
   expect(arena->owns(x.get()), "C++ new lies outside the arena");
 }
 
@@ -139,17 +139,17 @@ void full() {
   expect(arena->owns(again.get()), "an arena that was emptied has no room");
 }
 
-char written[8 * large], found[8 * large];  // no allocations
+char written[8 * kLarge], found[8 * kLarge];  // no allocations
 
 // Prints, possibly with no standard output; then closes all descriptors, and opens files until they have had every
 // number.
 void guest() {
   {
-    std::vector<char> a(large, 7), b(large, 7);
+    std::vector<char> a(kLarge, 7), b(kLarge, 7);
     for (int k = 0; k < 100000; ++k) std::printf("line %d\n", k);
     std::fflush(stdout);
     for (const auto* v : {&a, &b})
-      expect((*v)[0] == 7 && std::memcmp(v->data(), v->data() + 1, large - 1) == 0,
+      expect((*v)[0] == 7 && std::memcmp(v->data(), v->data() + 1, kLarge - 1) == 0,
              "what was printed lies in the heap");
   }
   for (int fd = 3; fd < 2000; ++fd) close(fd);
@@ -157,8 +157,8 @@ void guest() {
   for (int fd = 0; fd >= 0 && fd < 1100;) fd = dup(fileno(scratch));
   std::memset(written, 9, sizeof written);
   expect(pwrite(fileno(scratch), written, sizeof written, 0) == sizeof written, "a file cannot be written");
-  void* volatile p = std::malloc(100 * large);  // volatile: or the compiler sees that nobody needs it
-  std::memset(p, 1, 100 * large);
+  void* volatile p = std::malloc(100 * kLarge);  // volatile: or the compiler sees that nobody needs it
+  std::memset(p, 1, 100 * kLarge);
   std::free(p);
   expect(
       pread(fileno(scratch), found, sizeof found, 0) == sizeof found && std::memcmp(written, found, sizeof found) == 0,

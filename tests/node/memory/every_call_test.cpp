@@ -21,8 +21,8 @@ namespace {
 using boundary::Fails;
 using boundary::Fault;
 
-constexpr int spared = 100;  // in the count of ranks that have collectives: the fault never came
-constexpr int hang = 20;     // seconds
+constexpr int kSpared = 100;  // in the count of ranks that have collectives: the fault never came
+constexpr int kHang = 20;     // seconds
 
 int descriptors() {
   int n = 0;
@@ -63,7 +63,7 @@ struct Trouble {
 };
 
 int live(Exchange& exchange, Inherited& memory, const Trouble& trouble) {
-  alarm(hang);
+  alarm(kHang);
   Expect expect;
   const bool mine = exchange.rank() == trouble.who;
   void* const own = arena::allocate(1, 64);  // the arena outlives its users
@@ -85,7 +85,7 @@ int live(Exchange& exchange, Inherited& memory, const Trouble& trouble) {
     }
     c.reset();
     boundary::never_again();
-    if (fails && !fails->struck()) memory.count() += spared;
+    if (fails && !fails->struck()) memory.count() += kSpared;
     fails.reset();
     expect(reason, "a refusal has a reason");
   }
@@ -99,13 +99,13 @@ int live(Exchange& exchange, Inherited& memory, const Trouble& trouble) {
 bool all_or_none(int ranks, const Trouble& trouble) {
   Inherited memory(ranks);
   const auto ends = on_processes(
-      ranks, memory, [&](Exchange& exchange) { return live(exchange, memory, trouble); }, nothing);
-  const int made = memory.count() % spared;
+      ranks, memory, [&](Exchange& exchange) { return live(exchange, memory, trouble); }, kNothing);
+  const int made = memory.count() % kSpared;
   const testing::Message what = testing::Message() << trouble.fault.call << " " << trouble.n << " of rank "
                                                    << trouble.who << " of " << ranks;
   for (const int end : ends) EXPECT_EQ(end, 0) << what;
   EXPECT_TRUE(made == 0 || made == ranks) << made << " ranks have collectives, " << what;
-  return memory.count() < spared;
+  return memory.count() < kSpared;
 }
 
 void fail_each(const Fault& fault, const Fault* beside) {
@@ -135,11 +135,11 @@ TEST_P(EveryCall, ThatFailsLeavesAllRanksWithCollectivesOrNone) { fail_each(faul
 
 // As where ranks have user namespaces of their own: memory passes through sockets.
 TEST_P(EveryCall, ThatFailsWhileMemoryPassesThroughSockets) {
-  static constexpr Fault no_proc{"open", EACCES};
-  static constexpr std::string_view used[] = {"fcntl",   "poll",    "write",   "socket",  "bind", "listen",
-                                              "connect", "accept4", "sendmsg", "recvmsg", "mmap"};
-  if (std::find(std::begin(used), std::end(used), fault().call) == std::end(used)) GTEST_SKIP() << "used as ever";
-  fail_each(fault(), &no_proc);
+  static constexpr Fault kNoProc{"open", EACCES};
+  static constexpr std::string_view kUsed[] = {"fcntl",   "poll",    "write",   "socket",  "bind", "listen",
+                                               "connect", "accept4", "sendmsg", "recvmsg", "mmap"};
+  if (std::find(std::begin(kUsed), std::end(kUsed), fault().call) == std::end(kUsed)) GTEST_SKIP() << "used as ever";
+  fail_each(fault(), &kNoProc);
 }
 
 // 0: the child has its parent's values, and writes none of the parent's memory.
@@ -173,13 +173,13 @@ TEST_P(EveryCall, ThatFailsInAForkLeavesTheParentItsMemory) {
     const auto ends = on_processes(
         1, memory,
         [&](Exchange&) {
-          alarm(hang);
+          alarm(kHang);
           bool struck = false;
           const int before = descriptors(), wrong = fork_with(fault(), n, &struck);
           memory.count() += struck ? 1 : 0;
           return wrong != 0 ? wrong : descriptors() - before - 1;  // the arena's own
         },
-        nothing);
+        kNothing);
     ASSERT_EQ(ends[0], 0) << fault().call << " " << n;
     if (memory.count() == 0) return;
   }

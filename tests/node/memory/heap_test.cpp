@@ -9,21 +9,21 @@
 namespace stretto::node::arena {
 namespace {
 
-constexpr std::uint32_t units = 1000;
+constexpr std::uint32_t kUnits = 1000;
 
 struct Fixture : testing::Test {
-  std::vector<std::uint32_t> tables = std::vector<std::uint32_t>(Heap::tables_for(units) / 4);
+  std::vector<std::uint32_t> tables = std::vector<std::uint32_t>(Heap::tables_for(kUnits) / 4);
   Heap heap;
-  void SetUp() override { heap.start(tables.data(), units); }
+  void SetUp() override { heap.start(tables.data(), kUnits); }
 };
 using ArenaHeap = Fixture;
 
 TEST_F(ArenaHeap, AllocatesAllMemoryAndThenNone) {
-  EXPECT_EQ(heap.allocate(units, 1), 0u);
+  EXPECT_EQ(heap.allocate(kUnits, 1), 0u);
   EXPECT_EQ(heap.allocate(1, 1), Heap::kNone);
   const auto run = heap.release(0);
-  EXPECT_EQ(run.length, units);
-  EXPECT_EQ(heap.allocate(units + 1, 1), Heap::kNone);
+  EXPECT_EQ(run.length, kUnits);
+  EXPECT_EQ(heap.allocate(kUnits + 1, 1), Heap::kNone);
   EXPECT_EQ(heap.allocate(0, 1), Heap::kNone);
 }
 
@@ -50,7 +50,7 @@ TEST_F(ArenaHeap, AnySequenceOfCallsKeepsRunsApart) {
       if (at == Heap::kNone) continue;
       ASSERT_EQ(at % alignment, 0u);
       const auto next = live.lower_bound(at);
-      ASSERT_LE(at + n, next == live.end() ? units : next->first);
+      ASSERT_LE(at + n, next == live.end() ? kUnits : next->first);
       ASSERT_LE(next == live.begin() ? 0 : std::prev(next)->first + std::prev(next)->second, at);
       live[at] = n;
     } else {
@@ -65,13 +65,13 @@ TEST_F(ArenaHeap, AnySequenceOfCallsKeepsRunsApart) {
       } else if (heap.grow(it->first, n)) {
         it->second = n;
         const auto next = std::next(it);
-        ASSERT_LE(it->first + n, next == live.end() ? units : next->first);
+        ASSERT_LE(it->first + n, next == live.end() ? kUnits : next->first);
       }
     }
     for (const auto& [at, n] : live) ASSERT_TRUE(heap.used(at) && heap.length(at) == n);
   }
   for (const auto& [at, n] : live) heap.release(at);
-  EXPECT_EQ(heap.allocate(units, 1), 0u);
+  EXPECT_EQ(heap.allocate(kUnits, 1), 0u);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr int ranks = 3;
+constexpr int kRanks = 3;
 
 struct Yama {
   std::atomic<bool> restricts{false};
@@ -50,7 +50,7 @@ extern "C" int prctl(int option, ...) {
 extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* here, unsigned long n, const iovec* there, unsigned long m,
                                     unsigned long flags) {
   const auto& yama = stretto::node::yama();
-  if (yama.restricts && yama.allowed < stretto::node::ranks && pid != getpid()) {
+  if (yama.restricts && yama.allowed < stretto::node::kRanks && pid != getpid()) {
     errno = EPERM;
     return -1;
   }
@@ -70,9 +70,9 @@ Outcome meet(bool restricts, const char* scope) {
   yama().allowed = 0;
   const std::string file = testing::TempDir() + "yama_scope." + std::to_string(getpid());
   if (scope != nullptr) std::ofstream(file) << scope << '\n';
-  Inherited memory(ranks);
+  Inherited memory(kRanks);
   const auto ends = on_processes(
-      ranks, memory,
+      kRanks, memory,
       [&](Exchange& exchange) {
         Options options;
         options.memory.yama_scope = file.c_str();
@@ -90,13 +90,13 @@ Outcome meet(bool restricts, const char* scope) {
 TEST(Memory, ProcessPermitsNoReaderWhereReadingWorks) {
   const Outcome o = meet(false, "1");
   EXPECT_EQ(o.allowed, 0);
-  EXPECT_EQ(o.copyable, ranks);
+  EXPECT_EQ(o.copyable, kRanks);
 }
 
 TEST(Memory, RanksPermitReadingUnderYamaAndRetry) {
   const Outcome o = meet(true, "1");
-  EXPECT_EQ(o.allowed, ranks);
-  EXPECT_EQ(o.copyable, ranks);
+  EXPECT_EQ(o.allowed, kRanks);
+  EXPECT_EQ(o.copyable, kRanks);
 }
 
 TEST(Memory, OtherRefusalsThanYamaScope1ChangeNothing) {

@@ -10,14 +10,14 @@
 
 namespace {
 
-constexpr int never = std::numeric_limits<int>::max();
-int until_failure = never;  // allocations; none is given at 0
+constexpr int kNever = std::numeric_limits<int>::max();
+int until_failure = kNever;  // allocations; none is given at 0
 
 }  // namespace
 
 // Not inlined: the compiler would see free() meet what came from new.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (until_failure != never && until_failure-- <= 0) {
+  if (until_failure != kNever && until_failure-- <= 0) {
     until_failure = 0;
     throw std::bad_alloc();
   }
@@ -30,7 +30,7 @@ int until_failure = never;  // allocations; none is given at 0
 namespace stretto::node {
 namespace {
 
-constexpr auto nothing = [](const std::vector<pid_t>&) {};
+constexpr auto kNothing = [](const std::vector<pid_t>&) {};
 
 // Rank 1 runs out of memory after k allocations, for every k: either all ranks have collectives, or none has. The alarm
 // ends a rank that waits for a missing rank.
@@ -48,11 +48,11 @@ TEST(NoMemory, RankWithoutMemoryLeavesNoOtherWaiting) {
           if (exchange.rank() == 1) until_failure = k;
           const Status s = Collectives::create(exchange, options, &c);
           if (exchange.rank() == 1 && until_failure > 0) memory.count() += spared;
-          until_failure = never;
+          until_failure = kNever;
           if (s == Status::ok) ++memory.count();
           return agree(exchange, Status::ok) == Status::ok ? 0 : 1;
         },
-        nothing);
+        kNothing);
     for (const int end : ends) ASSERT_EQ(end, 0) << "after " << k << " allocations";
     const int made = memory.count() % spared;
     ASSERT_TRUE(made == 0 || made == ranks) << made << " ranks have collectives after " << k << " allocations";
@@ -71,7 +71,7 @@ TEST(NoMemory, AlltoallInPlaceOnOneRankTakesNoMemory) {
   const std::vector<int> before = x;
   until_failure = 0;
   const Status s = c->alltoall(nullptr, x.data(), x.size() * sizeof(int));
-  until_failure = never;
+  until_failure = kNever;
   EXPECT_EQ(s, Status::ok);
   EXPECT_EQ(x, before);
 }

@@ -31,7 +31,7 @@ extern "C" ssize_t process_vm_readv(pid_t pid, const iovec* here, unsigned long 
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t length = 9001;  // bytes a block: several chunks of slots so small
+constexpr std::size_t kLength = 9001;  // bytes a block: several chunks of slots so small
 
 // All moves by the kernel but broadcasts, which go through slots, as reductions do.
 Options copying() {
@@ -58,11 +58,11 @@ int run(int ranks, const Options& options, int refused, int reads) {
         if (c->rank() >= ranks - refused) reads_left = reads;
         cases::Cases cases(*c, {});
         cases.expect_rank_order(true);
-        cases.all(length);
-        cases.all(length);
+        cases.all(kLength);
+        cases.all(kLength);
         expect(cases.failures() == 0, "every collective keeps its promise");
         const Counters before = c->counters();
-        cases.allgather(length, false);
+        cases.allgather(kLength, false);
         const Counters n = c->counters();
         if (refused == ranks && reads_left == 0)
           expect(n.staged == before.staged + 1 && n.refused == before.refused,
@@ -70,7 +70,7 @@ int run(int ranks, const Options& options, int refused, int reads) {
         memory.count() += static_cast<int>(n.refused);
         return expect.failures;
       },
-      nothing));
+      kNothing));
   return memory.count();
 }
 
@@ -106,11 +106,11 @@ void expect_windows(int ranks, int refused, int reads) {
         if (!c) return expect.failures;
         if (c->rank() >= ranks - refused) reads_left = reads;
         for (int i = 0; i < 2; ++i) {
-          const std::vector<std::byte> in(length, std::byte(c->rank())), out(length, std::byte(c->rank() + 100));
-          std::vector<std::byte> got(length);
+          const std::vector<std::byte> in(kLength, std::byte(c->rank())), out(kLength, std::byte(c->rank() + 100));
+          std::vector<std::byte> got(kLength);
           Window window(c->group(), c->memory());
           bool visible = false;
-          expect(window.open({Collective::allreduce, 0, 0, 0, length}, in, out, 1, &visible) == Status::ok, "opened");
+          expect(window.open({Collective::allreduce, 0, 0, 0, kLength}, in, out, 1, &visible) == Status::ok, "opened");
           expect(visible == (refused == 0), "all ranks have the window, or none");
           expect(i == 0 || visible || !c->memory().usable(Access::kernel) ||
                      c->memory().expose(in.data(), in.size(), true).access == Access::staged,
@@ -120,11 +120,11 @@ void expect_windows(int ranks, int refused, int reads) {
           for (int r = 0; r < ranks; ++r) {
             if (r == c->rank()) continue;
             const std::byte* found = nullptr;
-            expect(window.input(r, 0, length, got.data(), &found) == Status::ok && found == got.data() &&
-                       got == std::vector<std::byte>(length, std::byte(r)),
+            expect(window.input(r, 0, kLength, got.data(), &found) == Status::ok && found == got.data() &&
+                       got == std::vector<std::byte>(kLength, std::byte(r)),
                    "a peer's input");
-            expect(window.fetch(r, 0, 0, length, got.data()) == Status::ok &&
-                       got == std::vector<std::byte>(length, std::byte(r + 100)),
+            expect(window.fetch(r, 0, 0, kLength, got.data()) == Status::ok &&
+                       got == std::vector<std::byte>(kLength, std::byte(r + 100)),
                    "a peer's results");
           }
           window.leave(0);
@@ -132,11 +132,11 @@ void expect_windows(int ranks, int refused, int reads) {
         }
         cases::Cases cases(*c, {});
         cases.expect_rank_order(true);
-        cases.all(length);
+        cases.all(kLength);
         expect(cases.failures() == 0, "later collectives keep their promises");
         return expect.failures;
       },
-      nothing));
+      kNothing));
 }
 
 TEST(Refusal, AWindowOpensForAllOrNone) {

@@ -19,7 +19,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t MiB = std::size_t{1} << 20;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 // The number of the descriptor that this process holds of its arena; -1: none.
 int descriptor_of_arena() {
@@ -47,18 +47,18 @@ void in_a_child(const Body& body) {
 // The program closed the arena's descriptor, as daemons close all, and got its number for a file of its own.
 TEST(Region, NeverTouchesAFileThatReusedItsDescriptor) {
   in_a_child([](Expect& expect) {
-    void* kept = arena::allocate(MiB, 64);
+    void* kept = arena::allocate(kMiB, 64);
     const int number = descriptor_of_arena();
     expect(kept != nullptr && number >= 0, "there is an arena");
     const std::string name = testing::TempDir() + "stretto_region." + std::to_string(getpid());
     const int file = open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     unlink(name.c_str());
-    const std::string written(8 * MiB, 'x');
+    const std::string written(8 * kMiB, 'x');
     expect(write(file, written.data(), written.size()) == static_cast<ssize_t>(written.size()), "a file is written");
     expect(dup2(file, number) == number, "it gets the number");
 
-    void* large = arena::allocate(100 * MiB, 64);
-    std::memset(large, 1, 100 * MiB);
+    void* large = arena::allocate(100 * kMiB, 64);
+    std::memset(large, 1, 100 * kMiB);
     const std::size_t before = mib_of("RssShmem");
     arena::release(large);
     expect(mib_of("RssShmem") + 90 < before, "free pages go back to the system");
@@ -79,7 +79,7 @@ TEST(Region, NeverTouchesAFileThatReusedItsDescriptor) {
 TEST(Region, WithoutItsDescriptorIsUnusedAndItsOwnerNamed) {
   constexpr int ranks = 3;
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
-    arena::allocate(MiB, 64);
+    arena::allocate(kMiB, 64);
     if (exchange.rank() == 1) close(descriptor_of_arena());
     std::unique_ptr<Collectives> c;
     expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
@@ -95,9 +95,9 @@ TEST(Region, TakesNoStandardDescriptor) {
   in_a_child([](Expect& expect) {
     const int said = dup(2);  // where failures are told
     for (const int standard : {0, 1, 2}) close(standard);
-    const bool made = arena::allocate(MiB, 64) != nullptr;
+    const bool made = arena::allocate(kMiB, 64) != nullptr;
     const int number = descriptor_of_arena();
-    const Descriptor memory = make_memory("stretto-test", MiB);
+    const Descriptor memory = make_memory("stretto-test", kMiB);
     dup2(said, 2);
     expect(made && number > 2, "the arena's is above 2");
     expect(memory.get() > 2, "a segment's is above 2");
@@ -106,10 +106,10 @@ TEST(Region, TakesNoStandardDescriptor) {
 
 TEST(Region, ObeysTheFileSizeLimit) {
   in_a_child([](Expect& expect) {
-    const rlimit little{4 * MiB, 4 * MiB};
+    const rlimit little{4 * kMiB, 4 * kMiB};
     expect(setrlimit(RLIMIT_FSIZE, &little) == 0, "the limit is set");
-    expect(arena::allocate(MiB, 64) != nullptr, "there is an arena");
-    expect(arena::statistics().bound == 4 * MiB, "of that length");
+    expect(arena::allocate(kMiB, 64) != nullptr, "there is an arena");
+    expect(arena::statistics().bound == 4 * kMiB, "of that length");
   });
 }
 
@@ -118,7 +118,7 @@ TEST(Region, WithoutFilesArenaAndSegmentFailWithTheReason) {
   all_hold_on(ranks, [](Exchange& exchange, Expect& expect) {
     const rlimit none{4096, 4096};
     expect(setrlimit(RLIMIT_FSIZE, &none) == 0, "the limit is set");
-    expect(arena::allocate(MiB, 64) == nullptr, "there is no arena");
+    expect(arena::allocate(kMiB, 64) == nullptr, "there is no arena");
     expect(std::strstr(arena::remark(), "4096 bytes at most (RLIMIT_FSIZE)") != nullptr, arena::remark());
     std::unique_ptr<Collectives> c;
     expect(Collectives::create(exchange, {}, &c) == Status::out_of_memory, "there are no collectives");
@@ -142,7 +142,7 @@ bool may_lock(std::size_t bytes) {
 // A program that locks future mappings gets its own pages locked on use, and none of its peers'.
 TEST(Region, MlockallLocksOnlyTheUsedPart) {
   constexpr int ranks = 3;
-  if (!may_lock(ranks * 512 * MiB)) GTEST_SKIP() << "this process may not lock so much (RLIMIT_MEMLOCK, CAP_IPC_LOCK)";
+  if (!may_lock(ranks * 512 * kMiB)) GTEST_SKIP() << "this process may not lock so much (RLIMIT_MEMLOCK, CAP_IPC_LOCK)";
   const Setting size("STRETTO_ARENA_SIZE", "512M");
   Inherited memory(ranks);
   all_hold(on_processes(
@@ -150,15 +150,15 @@ TEST(Region, MlockallLocksOnlyTheUsedPart) {
       [](Exchange& exchange) {
         Expect expect;
         expect(mlockall(MCL_FUTURE) == 0, "memory is locked");
-        void* at = arena::allocate(MiB, 64);
+        void* at = arena::allocate(kMiB, 64);
         expect(at != nullptr, "there is an arena");
         std::unique_ptr<Collectives> c;
         expect(Collectives::create(exchange, {}, &c) == Status::ok, "collectives are made");
         expect(c && c->memory().usable(Access::arena), "arenas are used");
         expect(mib_of("VmLck") < 64, "arenas are not locked whole");
         expect(mib_of("RssShmem") < 64, "and take no pages");
-        void* large = arena::allocate(100 * MiB, 64);
-        std::memset(large, 1, 100 * MiB);
+        void* large = arena::allocate(100 * kMiB, 64);
+        std::memset(large, 1, 100 * kMiB);
         expect(mib_of("VmLck") >= 100, "what is used is locked");
         arena::release(large);
         expect(mib_of("RssShmem") < 64, "free pages go back to the system");
@@ -170,15 +170,15 @@ TEST(Region, MlockallLocksOnlyTheUsedPart) {
         expect(mlockall(MCL_CURRENT) == 0 && mib_of("RssShmem") < 400, "all of it locked now, it takes what was used");
         return expect.failures + (agree(exchange, Status::ok) == Status::ok ? 0 : 1);
       },
-      nothing));
+      kNothing));
 }
 
 TEST(Setting, IsANumberOfBytesOrRefusedByNameAndValue) {
   using arena::bytes_from, arena::parse_bytes;
   std::uint64_t n = 0;
   const auto is = [&](const char* text, std::uint64_t bytes) { return parse_bytes(text, &n) && n == bytes; };
-  EXPECT_TRUE(is("0", 0) && is("65536", 65536) && is("64K", 65536) && is("64k", 65536) && is("2M", 2 * MiB) &&
-              is("3g", 3072 * MiB) && is("1T", MiB * MiB) && is("18446744073709551615", ~std::uint64_t{0}));
+  EXPECT_TRUE(is("0", 0) && is("65536", 65536) && is("64K", 65536) && is("64k", 65536) && is("2M", 2 * kMiB) &&
+              is("3g", 3072 * kMiB) && is("1T", kMiB * kMiB) && is("18446744073709551615", ~std::uint64_t{0}));
   for (const char* text : {"", "half", "1.5G", "-1", "+1", " 1", "1 ", "K", "1KB", "1KK", "0x10", "1P", "64K,",
                            "18446744073709551616", "18014398509481984K", "16777216T"})
     EXPECT_FALSE(parse_bytes(text, &n)) << text;
@@ -195,7 +195,7 @@ TEST(Setting, IsANumberOfBytesOrRefusedByNameAndValue) {
 TEST(Setting, ThatIsUnreadableLeavesTheArenasDefaultAndARemark) {
   const Setting size("STRETTO_ARENA_SIZE", "half");
   in_a_child([](Expect& expect) {
-    expect(arena::allocate(MiB, 64) != nullptr, "there is an arena");
+    expect(arena::allocate(kMiB, 64) != nullptr, "there is an arena");
     expect(std::strstr(arena::remark(), "STRETTO_ARENA_SIZE: 'half'") != nullptr, arena::remark());
   });
 }

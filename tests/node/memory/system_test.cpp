@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr unsigned no_exec_seal = 0x8;  // MFD_NOEXEC_SEAL
+constexpr unsigned kNoExecSeal = 0x8;  // MFD_NOEXEC_SEAL
 
 struct System {
   bool knows_no_exec = true, wants_no_exec = false;  // Linux 6.3; vm.memfd_noexec = 2
@@ -29,11 +29,11 @@ System standing_in;
 }  // namespace
 
 extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
-  const bool no_exec = (flags & no_exec_seal) != 0;
+  const bool no_exec = (flags & kNoExecSeal) != 0;
   if (no_exec && !standing_in.knows_no_exec) return errno = EINVAL, -1;
   if (!no_exec && standing_in.wants_no_exec) return errno = EACCES, -1;
   standing_in.asked = flags;
-  return static_cast<int>(syscall(SYS_memfd_create, name, flags & ~no_exec_seal));
+  return static_cast<int>(syscall(SYS_memfd_create, name, flags & ~kNoExecSeal));
 }
 
 extern "C" int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* cores) noexcept {
@@ -89,14 +89,14 @@ TEST(System, MemoryIsSealedAgainstExecutionWhereSupported) {
   for (const bool wants : {false, true}) {
     const As system({.wants_no_exec = wants});
     EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
-    EXPECT_NE(standing_in.asked & no_exec_seal, 0u);
+    EXPECT_NE(standing_in.asked & kNoExecSeal, 0u);
   }
 }
 
 TEST(System, MemoryWorksOnKernelsWithoutTheSeal) {
   const As system({.knows_no_exec = false});
   EXPECT_TRUE(make_memory("stretto-test", 4096)) << std::strerror(errno);
-  EXPECT_EQ(standing_in.asked & no_exec_seal, 0u);
+  EXPECT_EQ(standing_in.asked & kNoExecSeal, 0u);
 }
 
 TEST(System, ProcessorsBeyond1024AreCounted) {

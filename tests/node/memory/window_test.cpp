@@ -10,7 +10,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr std::size_t per_step = 1000;  // bytes
+constexpr std::size_t kPerStep = 1000;  // bytes
 
 std::byte byte_at(int rank, std::size_t i) {
   return static_cast<std::byte>(static_cast<std::size_t>(rank) * 37 + i * 11);
@@ -26,7 +26,7 @@ CallRecord call_of(std::size_t bytes) { return {Collective::allreduce, 0, 0, 0, 
 
 // In each step rank r's results are its input reversed in sign; a rank may be `ahead` steps before it reads its peers'.
 void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
-  const std::size_t bytes = steps * per_step;
+  const std::size_t bytes = steps * kPerStep;
   const std::vector<std::byte> in = input_of(c.rank(), bytes);
   std::vector<std::byte> out(bytes), room(bytes), got(bytes);
   Window window(c.group(), c.memory());
@@ -37,13 +37,13 @@ void run_steps(Collectives& c, std::uint64_t steps, std::uint64_t ahead) {
   const auto read_step = [&] {
     for (int r = 0; r < c.size(); ++r) {
       if (r == c.rank()) continue;
-      ASSERT_EQ(window.fetch(r, read, read * per_step, per_step, got.data()), Status::ok) << message();
-      for (std::size_t i = 0; i < per_step; ++i) ASSERT_EQ(got[i], ~byte_at(r, read * per_step + i));
+      ASSERT_EQ(window.fetch(r, read, read * kPerStep, kPerStep, got.data()), Status::ok) << message();
+      for (std::size_t i = 0; i < kPerStep; ++i) ASSERT_EQ(got[i], ~byte_at(r, read * kPerStep + i));
     }
     window.leave(read++);
   };
   for (std::uint64_t k = 0; k < steps; ++k) {
-    for (std::size_t i = k * per_step; i < (k + 1) * per_step; ++i) out[i] = ~in[i];
+    for (std::size_t i = k * kPerStep; i < (k + 1) * kPerStep; ++i) out[i] = ~in[i];
     ASSERT_EQ(window.publish(), Status::ok) << message();
     if (k - read >= ahead) read_step();
   }
@@ -78,11 +78,11 @@ TEST(Window, PeersReadInputsAndEachStepsResults) {
 TEST(Window, BuffersMayDifferInLengthAndAPlaceIsFilledAgainOnceItWasRead) {
   on_collectives(3, {}, [](Collectives& c) {
     constexpr std::uint64_t steps = 100;
-    const std::vector<std::byte> in = input_of(0, c.rank() == 0 ? 2 * per_step : 0);
-    std::vector<std::byte> out(c.rank() == 0 ? per_step : 0), got(per_step);
+    const std::vector<std::byte> in = input_of(0, c.rank() == 0 ? 2 * kPerStep : 0);
+    std::vector<std::byte> out(c.rank() == 0 ? kPerStep : 0), got(kPerStep);
     Window window(c.group(), c.memory());
     bool visible = false;
-    ASSERT_EQ(window.open(call_of(per_step), in, out, steps, &visible), Status::ok) << message();
+    ASSERT_EQ(window.open(call_of(kPerStep), in, out, steps, &visible), Status::ok) << message();
     ASSERT_TRUE(visible);
     for (std::uint64_t k = 0; k < steps; ++k) {
       for (int r = 1; c.rank() == 0 && k > 0 && r < c.size(); ++r) {
@@ -91,10 +91,10 @@ TEST(Window, BuffersMayDifferInLengthAndAPlaceIsFilledAgainOnceItWasRead) {
       std::fill(out.begin(), out.end(), static_cast<std::byte>(k));
       ASSERT_EQ(window.publish(), Status::ok) << message();
       if (c.rank() > 0) {
-        ASSERT_EQ(window.fetch(0, k, 0, per_step, got.data()), Status::ok) << message();
-        EXPECT_EQ(got, std::vector<std::byte>(per_step, static_cast<std::byte>(k)));
+        ASSERT_EQ(window.fetch(0, k, 0, kPerStep, got.data()), Status::ok) << message();
+        EXPECT_EQ(got, std::vector<std::byte>(kPerStep, static_cast<std::byte>(k)));
         const std::byte* found = nullptr;
-        ASSERT_EQ(window.input(0, k, per_step, got.data(), &found), Status::ok) << message();
+        ASSERT_EQ(window.input(0, k, kPerStep, got.data(), &found), Status::ok) << message();
         EXPECT_EQ(found[0], byte_at(0, k));
       }
       window.leave(k);
@@ -108,10 +108,10 @@ TEST(Window, MemoryThatNobodySeesLeavesAllWithoutOne) {
   options.memory.process = options.memory.arena = options.memory.xpmem = options.memory.kernel = false;
   on_collectives(3, options, [](Collectives& c) {
     for (int i = 0; i < 2; ++i) {
-      const std::vector<std::byte> in(per_step), out(per_step);
+      const std::vector<std::byte> in(kPerStep), out(kPerStep);
       Window window(c.group(), c.memory());
       bool visible = true;
-      ASSERT_EQ(window.open(call_of(per_step), in, out, 3, &visible), Status::ok) << message();
+      ASSERT_EQ(window.open(call_of(kPerStep), in, out, 3, &visible), Status::ok) << message();
       EXPECT_FALSE(visible);
       expect_sum_of_ranks(c);
     }
@@ -120,10 +120,10 @@ TEST(Window, MemoryThatNobodySeesLeavesAllWithoutOne) {
 
 TEST(Window, CallsThatDifferAreIncompatibleOnAllRanks) {
   on_collectives(3, {}, [](Collectives& c) {
-    const std::vector<std::byte> in(2 * per_step), out(2 * per_step);
+    const std::vector<std::byte> in(2 * kPerStep), out(2 * kPerStep);
     Window window(c.group(), c.memory());
     bool visible = true;
-    EXPECT_EQ(window.open(call_of(c.rank() == 1 ? per_step : 2 * per_step), in, out, 1, &visible),
+    EXPECT_EQ(window.open(call_of(c.rank() == 1 ? kPerStep : 2 * kPerStep), in, out, 1, &visible),
               Status::incompatible);
   });
 }

@@ -16,7 +16,7 @@
 namespace stretto::node {
 namespace {
 
-constexpr const char* library = "libxpmem.so.0";
+constexpr const char* kLibrary = "libxpmem.so.0";
 
 // Nothing but XPMEM and slots is left for private buffers.
 Options by_xpmem() {
@@ -52,7 +52,7 @@ class XpmemModule : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       std::string why;
-      const bool there = Xpmem::load(library, &why) != nullptr;
+      const bool there = Xpmem::load(kLibrary, &why) != nullptr;
       if (!there) std::fprintf(stderr, "%s\n", why.c_str());
       _exit(there ? 0 : 1);
     }
@@ -185,7 +185,7 @@ TEST_F(XpmemModule, MemoryWithoutPagesComesThroughSlots) {
   constexpr std::size_t bytes = 1 << 18;
   on_ranks(3, [](Collectives& c, Expect& expect) {
     std::string why;
-    auto own = Xpmem::load(library, &why);
+    auto own = Xpmem::load(kLibrary, &why);
     if (!own || !own->open({own->segment()}, &why)) return expect(false, why.c_str());
     const cases::Buffers buffers{[&](std::size_t) {
                                    std::byte* const at = map(bytes);
@@ -274,7 +274,7 @@ TEST_F(XpmemModule, AnotherUserGetsNothing) {
       const uid_t user = same || exchange.rank() == 0 ? 1234 : 65534;
       expect(setgid(user) == 0 && setuid(user) == 0, "another user");
       std::string why;
-      const auto own = Xpmem::load(library, &why);
+      const auto own = Xpmem::load(kLibrary, &why);
       const std::int64_t mine = own ? own->segment() : -1;
       std::int64_t all[2] = {-1, -1};
       expect(own != nullptr, why.c_str());

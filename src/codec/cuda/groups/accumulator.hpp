@@ -10,18 +10,18 @@ template <class T>
 struct SumShape;
 template <>
 struct SumShape<float> {
-  static constexpr int scale = 149, words = 11, rows = 1, mantissa = 23, exponent = 0xff;
+  static constexpr int kScale = 149, kWords = 11, kRows = 1, kMantissa = 23, kExponent = 0xff;
 };
 template <>
 struct SumShape<double> {
-  static constexpr int scale = 1074, words = 69, rows = 3, mantissa = 52, exponent = 0x7ff;
+  static constexpr int kScale = 1074, kWords = 69, kRows = 3, kMantissa = 52, kExponent = 0x7ff;
 };
 
 template <class T>
 STRETTO_DEVICE u32 exact_sum_words(const u32* p, u32 left) {
   if (left < 1) return 0;
   const u32 head = p[0], n = head & 0xff, first = head >> 8 & 0xff;
-  if (head >> 20 || n + first > SumShape<T>::words || left < 1 + n) return 0;
+  if (head >> 20 || n + first > SumShape<T>::kWords || left < 1 + n) return 0;
   if (n == 0) return first == 0 && !(head & kNegativeBit) ? 1 : 0;
   return p[1] && p[n] ? 1 + n : 0;
 }
@@ -30,7 +30,7 @@ template <class W, class T>
 class Accumulator {
   using Shape = SumShape<T>;
   using Lane32 = typename W::template Lane<u32>;
-  static constexpr int kRows = Shape::rows;
+  static constexpr int kRows = Shape::kRows;
 
  public:
   STRETTO_DEVICE Accumulator() { clear(); }
@@ -41,24 +41,24 @@ class Accumulator {
   }
 
   STRETTO_DEVICE void add(Bits<T> bits, bool negate) {
-    const int exponent = static_cast<int>(bits >> Shape::mantissa) & Shape::exponent;
-    const u64 fraction = bits & ((Bits<T>{1} << Shape::mantissa) - 1);
+    const int exponent = static_cast<int>(bits >> Shape::kMantissa) & Shape::kExponent;
+    const u64 fraction = bits & ((Bits<T>{1} << Shape::kMantissa) - 1);
     const bool negative = (bits >> (8 * sizeof(T) - 1) != 0) != negate;
-    if (exponent == Shape::exponent) {
+    if (exponent == Shape::kExponent) {
       flags_ |= fraction ? kNanBit : negative ? kMinusInfBit : kPlusInfBit;
       return;
     }
     if (exponent == 0)
       add_shifted(fraction, 0, negative);
     else
-      add_shifted(fraction | u64{1} << Shape::mantissa, exponent - 1, negative);
+      add_shifted(fraction | u64{1} << Shape::kMantissa, exponent - 1, negative);
   }
 
   STRETTO_DEVICE void add_code(i64 code, double width) {
     const u64 bits = bits_of(width), fraction = bits & ((u64{1} << 52) - 1);
     const int exponent = static_cast<int>(bits >> 52);
     u64 w = exponent ? fraction | u64{1} << 52 : fraction;
-    int shift = (exponent ? exponent : 1) - 1075 + Shape::scale;
+    int shift = (exponent ? exponent : 1) - 1075 + Shape::kScale;
     const int zeros = trailing_zeros(w);
     w >>= zeros;
     shift += zeros;
@@ -123,7 +123,7 @@ class Accumulator {
   STRETTO_DEVICE u32 flags() const { return flags_; }
   STRETTO_DEVICE T value() const {
     T special;
-    return has_special(&special) ? special : static_cast<T>(rounded(Shape::mantissa + 1));
+    return has_special(&special) ? special : static_cast<T>(rounded(Shape::kMantissa + 1));
   }
   STRETTO_DEVICE T mean(u32 divisor) const {
     T special;
@@ -132,7 +132,7 @@ class Accumulator {
     const int top = m.top();
     if (top < 0) return 0;
     const int low = top > 127 ? top - 127 : 0;
-    const double v = quotient(m.bits_at(low + 64), m.bits_at(low), m.some_below(low), low - Shape::scale, divisor);
+    const double v = quotient(m.bits_at(low + 64), m.bits_at(low), m.some_below(low), low - Shape::kScale, divisor);
     return static_cast<T>(negative() ? -v : v);
   }
 
@@ -190,7 +190,7 @@ class Accumulator {
     STRETTO_UNROLL
     for (int k = 0; k < kRows; ++k) {
       const u32 some = W::ballot(
-          W::map([=](int lane, u32 w) { return w != 0 && lane + 32 * k < Shape::words; }, W::lane(), m.word_[k]));
+          W::map([=](int lane, u32 w) { return w != 0 && lane + 32 * k < Shape::kWords; }, W::lane(), m.word_[k]));
       if (some) {
         if (low < 0) low = 32 * k + trailing_zeros(some);
         high = 32 * k + bit_width(some) - 1;
@@ -210,9 +210,9 @@ class Accumulator {
   }
   STRETTO_DEVICE bool has_special(T* v) const {
     constexpr u32 both = kPlusInfBit | kMinusInfBit;
-    constexpr Bits<T> infinity = static_cast<Bits<T>>(Shape::exponent) << Shape::mantissa;
+    constexpr Bits<T> infinity = static_cast<Bits<T>>(Shape::kExponent) << Shape::kMantissa;
     if ((flags_ & kNanBit) || (flags_ & both) == both)
-      *v = number_of<T>(infinity | Bits<T>{1} << (Shape::mantissa - 1));
+      *v = number_of<T>(infinity | Bits<T>{1} << (Shape::kMantissa - 1));
     else
       *v = number_of<T>(flags_ & kPlusInfBit ? infinity : infinity | Bits<T>{1} << (8 * sizeof(T) - 1));
     return flags_ != 0;
@@ -248,7 +248,7 @@ class Accumulator {
     u64 mantissa = m.bits_at(low) & ((u64{1} << (top - low + 1)) - 1);
     if (low > 0 && (m.word_at((low - 1) / 32) >> ((low - 1) % 32) & 1) && (m.some_below(low - 1) || (mantissa & 1)))
       ++mantissa;
-    const double v = scaled(static_cast<double>(mantissa), low - Shape::scale);
+    const double v = scaled(static_cast<double>(mantissa), low - Shape::kScale);
     return negative() ? -v : v;
   }
 

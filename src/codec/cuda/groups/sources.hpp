@@ -10,11 +10,11 @@ template <class T>
 struct QuietNan;
 template <>
 struct QuietNan<float> {
-  static constexpr u32 bits = 0x7fc00000;
+  static constexpr u32 kBits = 0x7fc00000;
 };
 template <>
 struct QuietNan<double> {
-  static constexpr u64 bits = 0x7ff8000000000000;
+  static constexpr u64 kBits = 0x7ff8000000000000;
 };
 
 STRETTO_DEVICE void store_bits(u32* out, u32 v) { *out = v; }
@@ -52,7 +52,7 @@ struct Numbers {
       differ = W::any(W::map([&](int j) { return (lanes >> j & 1) != 0 && at(32 * b + j) != first; }, W::lane()));
     }
     p->uniform = !differ;
-    p->quiet = !differ && first == QuietNan<T>::bits;
+    p->quiet = !differ && first == QuietNan<T>::kBits;
     p->value_words = (differ ? p->count : p->quiet ? 0 : 1) * (sizeof(T) / 4);
   }
   STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {
@@ -103,7 +103,7 @@ struct Operand {
       sum->add_sum(stored(rank), negate);
       return;
     }
-    Bits<T> bits = QuietNan<T>::bits;
+    Bits<T> bits = QuietNan<T>::kBits;
     if (!of_stream)
       bits = bits_of(value_at(x, first + static_cast<u64>(place), static_cast<T*>(nullptr)));
     else if (!quiet)
@@ -122,7 +122,7 @@ struct Operand {
       sum->add_sum(stored(rank), negate);
       return;
     }
-    u32 bits = QuietNan<float>::bits;
+    u32 bits = QuietNan<float>::kBits;
     if (!of_stream)
       bits = bits_of(value_at(x, first + static_cast<u64>(place), static_cast<float*>(nullptr)));
     else if (!quiet)

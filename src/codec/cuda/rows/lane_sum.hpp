@@ -8,23 +8,23 @@ namespace stretto::codec::cuda {
 
 class LaneSum {
   using Shape = SumShape<float>;
-  static constexpr int kWords = Shape::words + 1;
+  static constexpr int kWords = Shape::kWords + 1;
 
  public:
   STRETTO_DEVICE void add(u32 bits, bool negate) {
-    const int exponent = static_cast<int>(bits >> Shape::mantissa) & Shape::exponent;
-    const u32 fraction = bits & ((u32{1} << Shape::mantissa) - 1);
+    const int exponent = static_cast<int>(bits >> Shape::kMantissa) & Shape::kExponent;
+    const u32 fraction = bits & ((u32{1} << Shape::kMantissa) - 1);
     const bool negative = (bits >> 31 != 0) != negate;
-    if (exponent == Shape::exponent)
+    if (exponent == Shape::kExponent)
       flags_ |= fraction ? kNanBit : negative ? kMinusInfBit : kPlusInfBit;
     else
-      add_shifted(exponent ? fraction | u32{1} << Shape::mantissa : fraction, exponent ? exponent - 1 : 0, negative);
+      add_shifted(exponent ? fraction | u32{1} << Shape::kMantissa : fraction, exponent ? exponent - 1 : 0, negative);
   }
   // += code * width, exactly; width is a float32.
   STRETTO_DEVICE void add_code(i64 code, float width) {
-    const u32 bits = bits_of(width), fraction = bits & ((u32{1} << Shape::mantissa) - 1);
-    const int exponent = static_cast<int>(bits >> Shape::mantissa), shift = exponent ? exponent - 1 : 0;
-    const u64 w = exponent ? fraction | u32{1} << Shape::mantissa : fraction, c = magnitude(code);
+    const u32 bits = bits_of(width), fraction = bits & ((u32{1} << Shape::kMantissa) - 1);
+    const int exponent = static_cast<int>(bits >> Shape::kMantissa), shift = exponent ? exponent - 1 : 0;
+    const u64 w = exponent ? fraction | u32{1} << Shape::kMantissa : fraction, c = magnitude(code);
     add_shifted((c & 0xffffffff) * w, shift, code < 0);
     add_shifted((c >> 32) * w, shift + 32, code < 0);
   }
@@ -52,7 +52,7 @@ class LaneSum {
         word_[i] = ~word_[i] + carry;
         carry = carry && word_[i] == 0;
       }
-      if (i < Shape::words && word_[i]) {
+      if (i < Shape::kWords && word_[i]) {
         if (low < 0) low = i;
         high = i;
       }
@@ -65,7 +65,7 @@ class LaneSum {
     const u32 n = head_ & 0xff, first = head_ >> 8 & 0xff;
     out[0] = head_;
     STRETTO_UNROLL
-    for (int i = 0; i < Shape::words; ++i) {
+    for (int i = 0; i < Shape::kWords; ++i) {
       const u32 k = static_cast<u32>(i) - first;
       if (k < n) out[1 + k] = word_[i];
     }
@@ -73,7 +73,7 @@ class LaneSum {
   STRETTO_DEVICE bool equals(const LaneSum& o) const {
     u32 differ = head_ ^ o.head_;
     STRETTO_UNROLL
-    for (int i = 0; i < Shape::words; ++i) differ |= word_[i] ^ o.word_[i];
+    for (int i = 0; i < Shape::kWords; ++i) differ |= word_[i] ^ o.word_[i];
     return differ == 0;
   }
   template <class W>

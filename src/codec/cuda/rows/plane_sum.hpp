@@ -152,7 +152,7 @@ STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup
     const bool sums = kind & kSumsBit, quiet = kind & kQuietNanBit;
     const u32 size = quiet ? 0 : sums ? exact_sum_words<T>(p + at, e.words - at) : sizeof(T) / 4;
     if ((sums && size == 0) || e.words - at < size) return false;
-    Bits<T> bits = QuietNan<T>::bits;
+    Bits<T> bits = QuietNan<T>::kBits;
     if (!quiet && !sums) load_bits(p + at, &bits);
     g->value = {sums ? p + at : nullptr, bits};
     at += size;

@@ -152,7 +152,7 @@ struct RowExceptions {
   const ExceptionValues* values;  // in memory, to save registers
   STRETTO_DEVICE void measure(Plan<W>* p) const {
     p->uniform = !values->differ;
-    p->quiet = p->uniform && values->value == QuietNan<float>::bits;
+    p->quiet = p->uniform && values->value == QuietNan<float>::kBits;
     p->value_words = p->uniform ? (p->quiet ? 0 : 1) : p->count;
   }
   STRETTO_DEVICE void write(const Plan<W>& p, u32* out) const {

@@ -26,7 +26,7 @@ class MpiBackend final : public Backend {
     MPI_Comm_size(comm_, &size_);
   }
 
-  const char* name() const noexcept override { return call::native_name; }
+  const char* name() const noexcept override { return call::kNativeName; }
 
   bool serves(const Call& c) const noexcept override {
     if (c.collective == Collective::barrier) return true;
