@@ -10,7 +10,7 @@ using namespace stretto::api;
 
 namespace {
 
-// Inlined where the collective is known, so that a prepared call costs one comparison.
+// Inlined, so that a prepared call costs one comparison.
 [[gnu::always_inline]] inline stretto_status run(stretto_comm comm, const stretto_options* options,
                                                  const stretto_call& record) noexcept {
   bool compared = false;
@@ -60,5 +60,4 @@ STRETTO_NAMED_COLLECTIVES(BLOCKING)
 stretto_status stretto_barrier(stretto_comm comm, const stretto_options* options) {
   return run(comm, options, barrier());
 }
-
-}  // extern "C"
+}

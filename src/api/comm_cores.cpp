@@ -22,7 +22,7 @@ bool said = false;
 constexpr const char* kSplitVariable = "STRETTO_SPLIT";
 constexpr int kMostLevels = 30;
 
-// False: it is set and no number of levels.
+// False: malformed.
 bool read_split(std::optional<int>* levels) noexcept {
   const char* const text = secure_getenv(kSplitVariable);
   if (text == nullptr || *text == '\0') return true;

@@ -37,7 +37,6 @@ class Operation;
 // For a communicator that other threads may drive (CommunicationCores).
 using Guard = std::unique_lock<Exclusive>;
 
-// For CommunicationCores.
 class Drive final : public Driven {
  public:
   explicit Drive(stretto_comm_s& comm) noexcept : comm_(comm) {}
@@ -59,17 +58,16 @@ class OtherCommunicators final : public Driven {
   const stretto_comm_s& comm_;
 };
 
-// A fast query before all checks: either buffer is in the memory of a device.
+// A fast query before all checks.
 bool on_device(const void* send, const void* recv) noexcept;
 
-// `devices`: for messages between devices; over a transport it is made when they take it.
+// `devices`: over a transport it is made when they take it.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
 
 }  // namespace stretto::api
 
-// Public: parts that are made with it, or with the first call that has a device. Private: its calls in flight.
 struct stretto_comm_s {
   // On failure leaves `c` to the caller. `no_node`: why ranks of a host share no memory.
   stretto_comm_s(stretto::api::Carriers&& c, std::shared_ptr<stretto::select::SharedChooser> chooser,
@@ -95,10 +93,10 @@ struct stretto_comm_s {
   // By one thread at a time: any thread, or callers of the MPI alone.
   void let_others_drive(bool any_thread = true);
   bool is_driven() const noexcept { return is_driven_; }
-  // True if something moved. `spare`: an idle core's.
+  // True if something moved. `spare`: for an idle core.
   bool drive(bool spare) noexcept;
   void drive_others() noexcept { others_.drive(); }
-  // A call that starts a collective does its lead steps (Operation::lead).
+  // A starting call does the steps of Operation::lead().
   void set_caller_leads(bool leads) noexcept { caller_leads_ = leads; }
 
   // Further collectives give Status::timeout: messages of an abandoned one may still be under way. Other ranks end
@@ -127,9 +125,8 @@ struct stretto_comm_s {
   void let_starts_run_exactly() noexcept { starts_or_exact_ = true; }
   bool starts_or_exact() const noexcept { return starts_or_exact_; }
 
-  // For the profiling library.
   int hosts() noexcept { return selector.choices().hosts(); }
-  // In a host's memory, with raw values; also if the communicator is broken, of which other ranks may not know yet.
+  // With raw values; also if the communicator is broken, of which other ranks may not know yet.
   bool moves_in_memory(const stretto::call::Call& call) const noexcept;
   // Names ranks whose processes have ended. Empty: unknown.
   std::function<std::string()> ended() const;
@@ -148,7 +145,7 @@ struct stretto_comm_s {
   stretto::engine::Engine agreement, data;
   stretto::backend::ScheduleCache exchanges;
   stretto::select::Selector selector;
-  // One cache line, up to `unchecked_`: the data that a prepared call reads.
+  // A prepared call reads one cache line, up to `unchecked_`.
   alignas(64) stretto::api::PreparedCalls prepared;
   const int rank, size;
 
@@ -167,7 +164,7 @@ struct stretto_comm_s {
   bool caller_leads_ = false;
   stretto::engine::Lanes lanes_;
   bool starts_or_exact_ = false;
-  std::array<char, 512> broken_by_{};  // reason, in memory of its own: memory may be missing
+  std::array<char, 512> broken_by_{};  // reason; memory may be missing
   stretto::Exclusive driving_;
   stretto::api::Drive drive_{*this};
   stretto::api::OtherCommunicators others_{*this};

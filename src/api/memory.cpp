@@ -32,5 +32,4 @@ stretto_status stretto_free(void* buffer) {
     std::free(buffer);
   return STRETTO_OK;
 }
-
-}  // extern "C"
+}

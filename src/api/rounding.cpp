@@ -54,7 +54,7 @@ double rounding_of(const Result& r, double additions) noexcept {
   if ((picks || r.contributions < 2) && !(half && r.streams)) return 0;
   if (!r.bounded || !(picks || is_sum(s.op)) || std::isinf(additions)) return HUGE_VAL;
   const FloatEnvironment environment;
-  // Float16 and bfloat16 are rounded by way of float32, means of float32 by way of float64.
+  // Halves are rounded by way of float32, means of float32 by way of float64.
   const double twice = half || s.op == STRETTO_MEAN ? 1.0002 : 1;
   return additions + twice * half_unit(s.type, largest(r));
 }

@@ -31,5 +31,4 @@ stretto_status stretto_wait_in_background(int background) {
 }
 
 const char* stretto_version(void) { return STRETTO_VERSION; }
-
-}  // extern "C"
+}

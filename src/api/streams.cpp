@@ -26,7 +26,7 @@ codec::Options codec_options(unsigned flags = 0) {
   return o;
 }
 
-// Each check passes on the failure found before it, so that the first counts.
+// Each check passes an earlier failure on.
 Status check_type(stretto_type t) {
   if (call::has_streams(t)) return Status::ok;
   return call::is_type(t) ? fail(Status::unsupported, "type {} has no streams", call::type_name(t))
@@ -50,7 +50,7 @@ Status check_divisor(Status before, std::uint32_t divisor) {
 
 constexpr std::size_t kMostMissing = 1024;
 
-// A caller of another header version has a struct of another size.
+// A caller of another header version passes another size.
 Status read_missing(Status before, const stretto_missing* missing, codec::Options* options, double* ignore_above) {
   *ignore_above = codec::kIgnoreAbove;
   if (before != Status::ok || !missing) return before;
@@ -73,7 +73,7 @@ Status read_missing(Status before, const stretto_missing* missing, codec::Option
   return Status::ok;
 }
 
-// Checks the output last, and sets *written to 0 unless all succeeds.
+// Sets *written to 0 unless all succeeds.
 template <class Work>
 stretto_status writing(Status before, const void* out, std::size_t* written, unsigned flags, Work work) {
   if (written) *written = 0;
@@ -291,5 +291,4 @@ stretto_status stretto_stream_concatenate(const void* a, size_t a_bytes, const v
                               codec_options(flags));
   });
 }
-
-}  // extern "C"
+}

@@ -1,6 +1,5 @@
-// Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory. A
-// blocking call without agreement run()s at once, and prepare() keeps it. Other calls start() in their turn, or run()
-// if the backend only blocks.
+// Backends move the data of decided calls. A blocking call without agreement run()s at once, and prepare() keeps it.
+// Other calls start() in their turn, or run() if the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +31,10 @@ class Pending {
   virtual bool leads() const noexcept { return false; }
   // No later call may start its data.
   virtual bool holds_up() const noexcept { return false; }
-  // *ran: if the backend counts the bytes it sends.
+  // *ran: if the backend counts bytes.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Gives the core away until the end, with the status in *ended. False: nothing has happened.
+  // Gives the core away until the end. False: nothing has happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
     static_cast<void>(ran);
@@ -47,7 +46,7 @@ class Pending {
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // Backend::run() with other buffers and timeout. Every cache line counts: all are cold after a system call.
+  // Backend::run() with other buffers and timeout. All cache lines are cold after a system call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
 
@@ -68,8 +67,8 @@ class Backend {
   virtual bool in_turn() const noexcept { return false; }
 
   // `decision` names this backend and is complete, or made for raw values. Every rank uses this backend, in one order
-  // of calls. Buffers are borrowed until the end, by start() also `call`. run() fills *ran if bytes are counted. A
-  // backend implements start() for calls that it starts(), else run().
+  // of calls. Buffers are borrowed until the end, by start() also `call`. A backend implements start() for calls that
+  // it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
@@ -91,8 +90,8 @@ class Meeting : public Pending {
   // At the end: the levels that this rank's call did itself.
   virtual int split() const noexcept = 0;
   virtual void drive(engine::Lanes lanes) noexcept = 0;
-  // The starting call moves the steps that come before its work, which cores leave to it until NodeBackend::end_lead().
-  // True: something moved.
+  // Moves the steps before the work, which cores leave to the starting call until NodeBackend::end_lead(). True:
+  // something moved.
   virtual bool lead() noexcept = 0;
 };
 
@@ -112,10 +111,10 @@ class NodeBackend : public Backend {
   // Ends the memory's use on every rank, with `status` and this thread's message.
   virtual void give_up(Status status) noexcept = 0;
 
-  // This memory runs the steps of this schedule where it serves the call's started form.
+  // This memory runs the schedule's steps for the call's started form.
   virtual bool has_tree(const Call& call, std::string_view schedule) const noexcept = 0;
 
-  // begin() moves the data: `decision` names this backend, or a schedule that it has. Equal on every rank.
+  // `decision` names this backend, or a schedule that it has. Equal on every rank.
   virtual bool moves(const Call& call, const Decision& decision) const noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the
@@ -133,16 +132,16 @@ class NodeBackend : public Backend {
   // Ranks called differently without an agreement: the memory serves no more calls, and the moved data are undefined.
   virtual bool differed() const noexcept = 0;
 
-  // Names ranks whose processes have ended. Any thread may call the function, even after the backend's end.
+  // Names ended processes' ranks, on any thread, even after the backend's end.
   virtual std::function<std::string()> ended() const = 0;
 
-  // Once all ranks know that they called differently. True: the memory serves nothing from now on.
+  // After ranks called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;
 };
 
 class NodesBackend : public Backend {
  public:
-  // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
+  // Raw sums inside hosts and streams between them serve `call`, too.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // Few enough exact values to move without the engine's runs.

@@ -1,4 +1,4 @@
-// Loaded on demand. Core and module use each other's classes, so versions and builds must be equal.
+// Core and module use each other's classes, so versions and builds must be equal.
 #pragma once
 
 #include <memory>

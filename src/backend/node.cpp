@@ -73,7 +73,7 @@ class Node final : public NodeBackend {
 
   const char* name() const noexcept override { return kNodeName; }
 
-  // Started calls do not take the program's functions, which expect its stack.
+  // Started calls exclude the program's functions, which expect its stack.
   bool suits(const Call& c) const noexcept override {
     if (c.nonblocking && reduces(c.collective) && c.op == STRETTO_USER) return false;
     switch (c.collective) {

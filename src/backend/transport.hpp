@@ -14,9 +14,8 @@
 
 namespace stretto::backend {
 
-// The transport under a communicator: an MPI's communicator, or UCX. Destroyed after the communicator's other parts.
-// Collective functions are called in one order on every rank. A failed rank takes part to the end, so that no other
-// waits.
+// Destroyed after the communicator's other parts. Collective functions are called in one order on every rank. A failed
+// rank takes part to the end.
 class Transport : public node::Exchange {
  public:
   // As in profiles: "Open MPI 5.0.11".
@@ -39,10 +38,10 @@ class Transport : public node::Exchange {
     return Status::ok;
   }
 
-  // The transport's own collectives, or null.
+  // Null: the transport has no collectives of its own.
   virtual std::unique_ptr<Backend> make_native() = 0;
 
-  // Longest message in bytes to another host that travels as soon as it is sent. 0: no limit, or unknown.
+  // In bytes: longer messages to another host need a rendezvous. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
   // A poll gives the core away if no message has come. Some MPIs take tens of milliseconds to tell, so rank 0 asks, and

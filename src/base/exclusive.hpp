@@ -1,4 +1,4 @@
-// For work that one thread drives while others only try the lock. lock() yields; try_lock() by the holder fails.
+// lock() yields; try_lock() by the holder fails.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A child must recognise its parent's objects.
+// A forked child must recognise its parent's objects.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Turns the standard library's exceptions for lack of memory or threads into values.
+// Turns exceptions for lack of memory or threads into values.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-// The purpose of memory, as "for a list of cores" or "to list {} messages", with the number. Borrows the text.
+// As "for a list of cores" or "to list {} messages", with the number. Borrows the text.
 class Purpose {
  public:
   constexpr Purpose(const char* text) noexcept : text_(text) {}  // NOLINT: literals convert

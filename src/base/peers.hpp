@@ -1,5 +1,4 @@
-// Ranks that share cores take them from each other. If this host's ranks use up their cores, no other program has a
-// part.
+// If this host's ranks use up their cores, no other program has a part.
 #pragma once
 
 #include <sched.h>
@@ -33,8 +32,7 @@ struct PeersTime {
 // Takes about a microsecond a peer.
 PeersTime peers_time() noexcept;
 
-// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False
-// if a sample has no cores.
+// The peers used all but 0.3 of a core, which they leave when they sleep and wake. False if a sample has no cores.
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 
 class PeersWatch {

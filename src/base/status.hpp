@@ -11,21 +11,21 @@
 
 namespace stretto {
 
-// Values as in stretto_status. (clang-format 14 takes the body of an enum with an attribute for code.)
+// Values and meanings as in stretto_status. (clang-format 14 takes the body of an enum with an attribute for code.)
 // clang-format off
 enum class [[nodiscard]] Status : int {
   ok = 0,
-  invalid_argument = 1,  // null pointer, negative count, unsupported type
-  invalid_bound = 2,     // not finite, not positive, or beyond any grid
-  buffer_too_small = 3,  // nothing usable was written
-  corrupt_stream = 4,    // no stream, or truncated or altered
-  incompatible = 5,      // streams (or ranks) differ in type, bound, count or operation
-  overflow = 6,          // the exact result exceeds the widest code
-  unsupported = 7,       // a legal request that this build or operation lacks
+  invalid_argument = 1,
+  invalid_bound = 2,
+  buffer_too_small = 3,
+  corrupt_stream = 4,
+  incompatible = 5,
+  overflow = 6,
+  unsupported = 7,
   out_of_memory = 8,
-  timeout = 9,     // a wait ended in a diagnosis
-  mpi_error = 10,  // an error of the MPI or UCX; a rank that has ended
-  internal = 11,   // a broken invariant of stretto; please report it
+  timeout = 9,
+  mpi_error = 10,
+  internal = 11,
 };
 // clang-format on
 
@@ -40,7 +40,7 @@ void copy_text(std::string_view text, std::span<char> to) noexcept;
 // The last failure, by copy_text().
 void copy_message(std::span<char> text) noexcept;
 
-// Stores printable `text` (base/text/printable.hpp) as this thread's message, and returns `s`.
+// Stores printable `text` as this thread's message, and returns `s`.
 Status fail(Status s, std::string_view text) noexcept;
 
 // Keeps the formatting code out of callers.

@@ -20,7 +20,7 @@ namespace stretto {
 namespace {
 
 // Seconds:
-constexpr double kAwake = 300e-6;    // spinning or yielding before a sleep that an event ends
+constexpr double kAwake = 300e-6;    // before a sleep that an event ends
 constexpr double kShortest = 50e-6;  // shortest sleep without a wake-up
 constexpr double kShare = 1.0 / 50;  // a sleep's fraction of the time waited so far
 
@@ -46,8 +46,8 @@ struct CoreDemand {
   SchedulerSample sample;
   PeersWatch peers;
 
-  // A program of the thread's own scheduling group (session, cgroup) gets the core by every few yields. One of another
-  // group gets its share whatever this thread yields, and a sleep would only add its own cost.
+  // A program of the thread's own scheduling group (session, cgroup) gets the core by every few yields. Another group's
+  // gets its share whatever this thread yields, and a sleep would only cost.
   bool gave_way(double yield) noexcept {
     if (yield > kLongSlice) return std::exchange(brief, 0) < kFew || !yields_make_way();
     ++brief;

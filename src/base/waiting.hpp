@@ -1,5 +1,4 @@
-// A waiting rank spins, yields, then sleeps between checks: on a bell of shared memory (node/group/bell.hpp), on a
-// transport's descriptor, or for a time.
+// A waiting rank spins, yields, then sleeps between checks.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +35,7 @@ inline void pause() noexcept {
 bool yields_make_way() noexcept;
 
 // Another program recently took this thread's core: a spin would cost a time slice. Mode sleep: always; mode spin:
-// never. Takes ten nanoseconds.
+// never. Takes 10 ns.
 bool core_is_wanted() noexcept;
 
 struct SchedulerSample {
@@ -45,8 +44,7 @@ struct SchedulerSample {
   double when = 0;     // seconds of CLOCK_MONOTONIC
 };
 
-// Another program had the core for a time slice, and a quarter of the time. Kernel threads and wakings cause
-// interruptions of microseconds.
+// Another program had the core for a time slice, and a quarter of the time. Shorter interruptions are the kernel's.
 bool core_was_taken(const SchedulerSample& before, const SchedulerSample& after) noexcept;
 
 enum class Wakes : std::uint8_t {
@@ -56,7 +54,7 @@ enum class Wakes : std::uint8_t {
   by_messages  // also by other hosts' messages: a background thread sleeps at once
 };
 
-// Other threads want the cores: in mode automatic this thread's waits for messages sleep at once.
+// In mode automatic this thread's waits for messages sleep at once.
 void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.

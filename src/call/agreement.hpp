@@ -1,6 +1,6 @@
-// Words that one small allreduce merges over all ranks before a collective; merging is associative and commutative.
-// They hold arguments on which ranks must agree, with the ranks that gave the smallest and largest value; a rank's
-// first failure; the range of values, the number of contributions, and sampled ratios.
+// One small allreduce merges these words over all ranks before a collective; merging is associative and commutative.
+// Arguments on which ranks must agree have the ranks of the smallest and the largest value. The first failure of a rank
+// is among the words.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ enum class Field : std::uint8_t {
 };
 inline constexpr int kFields = 18;
 
-// In Field::collective: an MPI's blocking and nonblocking collectives do not match.
+// An MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t kNonblockingForm = 0x100;
 
 struct Span {
@@ -85,7 +85,7 @@ void merge(const Signature& from, Signature& into) noexcept;
 // for each. Sets this thread's message, uncut if the failure is its own.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Ranks are at different calls, since they disagree about whether an earlier call was checked.
+// Ranks disagree about whether an earlier call was checked.
 bool is_out_of_step(const Signature& merged) noexcept;
 
 // Valid calls differ at most in bounds, schedules and payloads: they could run exactly.

@@ -165,5 +165,4 @@ using namespace stretto;
 extern "C" {
 
 size_t stretto_type_size(stretto_type type) { return call::is_type(type) ? call::kTypeSizes[int(type) - 1] : 0; }
-
-}  // extern "C"
+}

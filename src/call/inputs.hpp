@@ -18,10 +18,9 @@ struct Extent {
 };
 Extent extent(const Call& call, int rank, int ranks) noexcept;
 
-// Elements from the start of each buffer of the program to the last one that this rank accesses.
+// Elements of each buffer up to the last that this rank accesses.
 void find_ends(const Call& call, int rank, int ranks, std::size_t* send, std::size_t* recv) noexcept;
 
-// The i-th contiguous piece of this rank's input.
 struct Piece {
   const void* first = nullptr;
   std::size_t count = 0;

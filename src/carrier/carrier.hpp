@@ -69,7 +69,7 @@ class Carrier {
   // *found: the first message from `peer` without a receive, but for alarms. Queries the transport.
   virtual bool peek(int peer, Arrival* found) noexcept = 0;
 
-  // Calls beyond kMostAlarms do nothing. Uses reserved memory, and needs no other rank's call.
+  // Calls beyond kMostAlarms do nothing. Needs no memory, and no other rank's call.
   virtual void raise(const Alarm& alarm) noexcept = 0;
 
   // Another rank's new alarm. Queries the transport, for ranks that wait in vain.

@@ -1,5 +1,5 @@
-// Messages between device memories without host staging. The engine announces each by a host message with its length,
-// or its sender's failure, so a failed rank's messages never begin. One thread at a time, with the device current.
+// Messages between device memories without host staging. A failed rank's messages never begin
+// (engine/device/direct.hpp). One thread at a time, with the device current.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,7 @@ class DeviceMessages {
   // A group moves only after earlier groups: the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
-  // A rank without memory may drop a message, so that its peers learn of the failure by its marks. Else it raises an
-  // alarm.
+  // A rank without memory may drop a message. Else it raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
   // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the

@@ -1,6 +1,5 @@
-// Ranks meet in a store (docs/carriers.md, "How they meet"): each learns all addresses, and a secret number. If
-// confirmed ranks differ in rank, size or version, all are refused with both values. Keys begin with the communicator's
-// name, and are removed in the end.
+// Ranks meet in a store (docs/carriers.md, "How they meet"). If confirmed ranks differ in rank, size or version, all
+// are refused with both values. Keys begin with the communicator's name, and are removed in the end.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-// Values in a store: texts behind their lengths, as in 5:hello,. Untrusted: anybody with access to the store may have
-// written them.
+// Values in a store: texts behind their lengths, as in 5:hello,. Untrusted.
 #pragma once
 
 #include <string>

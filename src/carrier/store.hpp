@@ -7,7 +7,7 @@
 
 namespace stretto::carrier {
 
-// For one thread at a time: torch's TCPStore, a PMIx client, a directory. A failure names the key.
+// For one thread at a time. A failure names the key.
 class Store {
  public:
   virtual ~Store() = default;

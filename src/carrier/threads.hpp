@@ -1,4 +1,4 @@
-// Ranks as threads of one process. The second side copies the message; a send waits for its receive.
+// Ranks are threads. The second side copies the message; a send waits for its receive.
 #pragma once
 
 #include <memory>

@@ -54,9 +54,9 @@ Parallel threads(int width) noexcept;
 
 struct Options {
   Isa isa = Isa::best;
-  // Largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams to be added.
+  // Largest expected |x|. 0: unknown. Equal for streams to be added.
   double magnitude = 0;
-  bool checksum = false;               // write a CRC-32C of the stream, which readers verify
+  bool checksum = false;               // a CRC-32C, which readers verify
   const Parallel* parallel = nullptr;  // borrowed
   // Marks of missing data among floats, rounded to the values' type; at most kMaxMarks, borrowed. compress() keeps them
   // bit for bit, and no other value decodes to a mark. Ranges exclude them. Integers and add_values() ignore them.
@@ -92,12 +92,12 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept;
 // For a binary operation on streams of at most compress_bound() bytes. Sums hold verbatim values exactly, hence more.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// Room that nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks
-// get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
+// Nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks get an
+// unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
-// Bytes of a fixed stream's groups, and their estimated bytes in dense chunks: those of a dense stream if the groups
-// have its orders. False: no fixed stream.
+// Bytes of a fixed stream's groups, and estimated in dense chunks: those of a dense stream if the groups have its
+// orders. False: no fixed stream.
 bool estimate_dense(Bytes in, double* fixed_bytes, double* dense_bytes) noexcept;
 
 struct Interval {
@@ -109,7 +109,7 @@ struct Interval {
   }
 };
 
-// Interval of the finite elements but marks. Without any it is empty, so that ranks can merge theirs.
+// Finite elements but marks. Without any the interval is empty, so that ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Values of 1e15 and more are often fill values (1e20, 9.97e36).
@@ -132,8 +132,7 @@ Status value_ranges(Type t, const void* x, std::size_t count, double ignore_abov
 // fraction * (hi - lo), also if the difference overflows; 0 for an empty interval.
 double fraction_of(const Interval& range, double fraction) noexcept;
 
-// eps > 0 is absolute. *written is the stream's length. count == 0 gives a header alone. compress_bound() is enough
-// room.
+// eps > 0 is absolute. count == 0 gives a header alone. compress_bound() is enough room.
 Status compress(Type t, const void* x, std::size_t count, double eps, MutableBytes out, std::size_t* written,
                 const Options& = {}) noexcept;
 

@@ -75,8 +75,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
     return fail(Status::buffer_too_small, "add_values: an output of {} bytes is too small", out.size());
   const GroupEncoder<T> encoder(a.info, kernels, orders_of(options, writer.layout.coding));
   const Type t = a.info.type;
-  // x's code bound, known at the end, decides between wide and narrow groups. Narrow is nearly always right; else a
-  // second pass follows.
+  // x's code bound, known at the end, decides between wide and narrow groups. Narrow is nearly always right.
   ResultSpec spec{stored_type(t), a.info.width, a.info.code_bound > kNarrowLimit};
   const auto pass = [&] {
     const auto encode = [&](std::uint64_t first, std::uint64_t last, std::uint8_t* p, std::uint8_t* end) {

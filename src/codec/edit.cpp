@@ -6,7 +6,7 @@
 namespace stretto::codec {
 namespace {
 
-// make(sources of a and b, g, m, out, room, tally, words) encodes group g and sets the words, or kNoRoom.
+// make(sources of a and b, g, m, out, room, tally, words) sets the group's words, or kNoRoom.
 template <class Make>
 Status write_groups(const char* what, const StreamView& a, const StreamView& b, MutableBytes out, std::size_t* written,
                     Info info, const Options& options, std::size_t group_room, Make make) noexcept {

@@ -1,4 +1,4 @@
-// Values that compress() keeps bit for bit, as exceptions: marks of missing data, and magnitudes that a range ignores.
+// Kept bit for bit, as exceptions: marks of missing data, and magnitudes that a range ignores.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ T least_reaching(double above) noexcept;
 
 enum class KeptValues : std::uint8_t {
   none,  // nor can any value decode to a mark
-  one,   // with the same bits, and no other value can decode to a mark
+  one,   // with the same bits; no other value can decode to a mark
   several,
 };
 
@@ -42,7 +42,7 @@ class Marks {
   bool keeps(T x) const noexcept;
   // y is a decoded value, compared in the caller's type.
   bool is_mark(T y) const noexcept;
-  // KeptValues::one: *kept is the value, and `out` has `placeholder` in its places. `kernels` serve full groups.
+  // KeptValues::one: `out` has `placeholder` in the places of *kept. `kernels` serve full groups.
   KeptValues survey(const T* x, int m, T* out, T* kept, const Kernels& kernels) const noexcept;
 
   // A NaN with a rare payload. Data that contain it give KeptValues::several.

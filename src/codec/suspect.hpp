@@ -10,8 +10,7 @@
 
 namespace stretto::codec {
 
-// Samples at most 256 of the n values that load(i) gives as double. 0: none is found, or n is small. Magnitudes of 1e15
-// and more count in no range.
+// Samples at most 256 of the n values load(i). 0: none is found, or n is small. Ignores magnitudes of 1e15 and more.
 template <class Load>
 double suspect_among(std::size_t n, const Load& load) noexcept {
   constexpr std::size_t least = 16384, each = 512;

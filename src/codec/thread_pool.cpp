@@ -15,7 +15,7 @@ struct ThreadPool::Team {
   std::atomic<bool> ends{false};
 
   // A thread counts itself in before it checks whether the call is open, and a call closes before it checks who is in:
-  // so no thread takes a part of a call that has returned.
+  // so none takes a part of a call that has returned.
   std::atomic<bool> open{false};
   std::atomic<int> inside{0}, next{0};
   int parts = 0;
@@ -69,7 +69,7 @@ std::shared_ptr<ThreadPool> ThreadPool::of_width(int width) {
     std::weak_ptr<ThreadPool> pool;
     int width = 0;
   };
-  static Latest& latest = *new Latest;  // threads may make communicators while the process ends
+  static Latest& latest = *new Latest;  // threads may make communicators at exit
   const std::lock_guard lock(latest.mutex);
   std::shared_ptr<ThreadPool> pool = latest.pool.lock();
   if (pool && latest.width == width && is_of_generation(pool->team_->born)) return pool;

@@ -1,4 +1,4 @@
-// Threads that share the codec's long calls, and sleep between them. Calls on streams start their own (threads()).
+// Threads that share the codec's long calls, and sleep between them.
 #pragma once
 
 #include <atomic>

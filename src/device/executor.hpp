@@ -24,10 +24,10 @@ class Executor final : public payload::Executor, private Owner {
 
   Device& device() noexcept { return device_; }
 
-  // *after: the end of all work so far on the lanes in the mask.
+  // *after: Device::mark().
   Status mark(std::uint32_t lanes, LanePositions* after) noexcept;
 
-  // Marks the last unit's work, so that poll() learns of its end. Earlier units were marked as the next began.
+  // Marks the last unit's work for poll(). Earlier units were marked as the next began.
   Status mark_rest() noexcept;
 
   // `from`, pinned, must stay until the work's end.
@@ -55,9 +55,8 @@ class Executor final : public payload::Executor, private Owner {
 
  private:
   void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
-  // Messages have streams of Spec::coding, kernels take fixed streams: `coded` makes a message's from a fixed stream,
-  // `fixed` the reverse. Memory that either returns to the pool serves later work of the same lane alone, behind the
-  // kernels that read it.
+  // Messages have streams of Spec::coding, kernels take fixed streams. Memory that either returns to the pool serves
+  // later work of the same lane alone, behind the kernels that read it.
   Status coded(payload::Stream fixed, std::size_t count, payload::Stream* made) noexcept;
   Status fixed(const payload::Stream& stream, std::size_t count, payload::Stream* made) noexcept;
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;

@@ -1,4 +1,4 @@
-// Pieces of memory from the plugin are handed out from their beginning, and reused once all parts are back.
+// Pieces of memory are handed out from their beginning, and reused once all parts are back.
 #pragma once
 
 #include <cstddef>

@@ -34,8 +34,8 @@ struct Arguments {
   std::span<const std::size_t> send_counts{};  // alltoall, with received lengths in `counts`; both or none
   std::span<const std::size_t> send_displacements{};
 
-  // Blocks of allreduce, reduce and broadcast are cut at multiples of this. The codec decides per group of 1024 values
-  // whether to store them raw: with whole groups the bits of compressed sums do not depend on the number of blocks.
+  // Blocks of allreduce, reduce and broadcast are cut at multiples of this. With whole groups of the codec, 1024
+  // values, the bits of compressed sums do not depend on the number of blocks.
   std::size_t grain = 1024;
 
   std::span<const Part> parts{};  // of an allreduce: groups begin with each part

@@ -18,22 +18,22 @@
 namespace stretto::engine {
 namespace {
 
-// Units between polls of the carrier: codec work is long, and others wait for messages.
+// Units between polls of the carrier, since codec work is long.
 constexpr int kTurn = 2;
 
-// In seconds: limits are checked between waits.
+// Seconds: limits are checked between waits.
 constexpr double kLookEvery = 0.05;
 
-// Seconds with other communicators, whose peers may wait for this rank. Doubles until something moves there.
+// Seconds with other communicators. Doubles until something moves there.
 constexpr double kFirstBeside = 1e-3;
 
-// Seconds to wait for another rank's alarm after a transport error.
+// Seconds, after a transport error.
 constexpr double kAlarmPatience = 0.2;
 
-// Seconds to wait for the answer of a missing rank, which listens every `kLookEvery` where it waits itself.
+// Seconds. A missing rank listens every `kLookEvery` where it waits itself.
 constexpr double kAnswerPatience = 1;
 
-// Seconds between checks while the host spins for a device.
+// Seconds, while the host spins for a device.
 constexpr double kLeastBetweenLooks = 1e-3;
 
 constexpr std::uint64_t kNoneEnds = ~std::uint64_t{0};
@@ -233,7 +233,6 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
-// A second alarm ends all runs in flight, so no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::kMostAlarms == 2);
   const bool news = from < told;
@@ -329,8 +328,7 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
   return found;
 }
 
-// The missing rank may itself wait for another: the last of the chain is the cause. In a circle, as after a lost
-// message, each rank names the rank that it misses. Two ranks have no chain.
+// The last of a chain of missing ranks is the cause. In a circle each rank names the rank that it misses.
 void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   if (carrier.size() <= 2) return;
   const carrier::Alarm first = *alarm;
@@ -351,8 +349,8 @@ void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   }
 }
 
-// A rank that gave up may have freed values that this rank reads in place (process_vm_readv). Its alarm tells more than
-// the transport's error.
+// A rank that gave up may have freed values that this rank reads in place. Its alarm tells more than the transport's
+// error.
 void Engine::Impl::listen_for_cause() noexcept {
   const Clock::time_point begun = Clock::now();
   const std::uint64_t before = told;
@@ -445,8 +443,8 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// Polls unless the caller has `fetched` some, then progresses every run. True if anything happened. An MPI may give the
-// core away in each poll, so a message is answered before the next poll.
+// Polls unless the caller has `fetched` some. True if anything happened. An MPI may give the core away in each poll, so
+// a message is answered before the next poll.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : words) {

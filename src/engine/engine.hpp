@@ -1,11 +1,10 @@
-// Runs one rank's schedule over its blocks, as a payload, over a carrier. All ranks start the same runs in the same
-// order. Testing or awaiting any request lets all runs progress. One thread at a time uses an engine. Several drivers
-// may share a split schedule's run, each for some lanes (Engine::take).
+// All ranks start the same runs in the same order. Testing or awaiting any request lets all runs progress. One thread
+// at a time uses an engine. Several drivers may share a split schedule's run, each for some lanes (Engine::take).
 //
-// A failed rank (a corrupt stream, say) keeps its side of the schedule: it receives messages, and sends a mark for each
-// that it owes. So each dependent rank gets an error that names it, nothing hangs, and the engine stays usable. After
-// `timeout` seconds without progress the run ends with Status::timeout, the missing ranks and their steps, and the
-// engine refuses further runs.
+// A failed rank keeps its side of the schedule: it receives messages, and sends a mark for each that it owes. So each
+// dependent rank gets an error that names it, nothing hangs, and the engine stays usable. After `timeout` seconds
+// without progress the run ends with Status::timeout, the missing ranks and their steps, and the engine refuses further
+// runs.
 //
 // A rank that cannot keep its side (no memory to begin a run, or to pass a message on) raises an alarm (carrier.hpp):
 // on all ranks that run and later ones end with its status and message. Earlier runs continue; a second alarm ends
@@ -64,7 +63,7 @@ struct Work {
   std::vector<Block> blocks;  // schedule->blocks many (binding.hpp)
   Options options;
 
-  // Parts of an allreduce's vector with an eps each (Arguments::parts). None: payload.eps everywhere.
+  // Arguments::parts, with an eps each. None: payload.eps everywhere.
   std::vector<Part> parts;
 
   // With `several` this rank contributes the combination (sum, mean, min, max) of `inputs`, whole vectors, perhaps none
@@ -106,7 +105,7 @@ struct Report {
 
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
-// A run whose messages its caller starts, round by round, without a schedule.
+// Without a schedule, the caller starts the messages of each round.
 struct ShortRun {
   const char* what = "";        // in messages; static storage
   std::uint64_t number = 0;     // of pass()
@@ -173,7 +172,6 @@ class Engine {
   // Close ranks; equal on all ranks.
   void route_words(const schedule::Groups& groups);
 
-  // Number of the run that was started last.
   std::uint64_t latest() const noexcept;
 
   Status progress() noexcept;
@@ -201,13 +199,13 @@ class Engine {
   // No further run starts, as far as this rank knows.
   bool broken() const noexcept;
 
-  // Number for a run elsewhere; every rank calls it at the same place among its runs.
+  // Counts a run elsewhere; every rank calls it at the same place among its runs.
   std::uint64_t pass() noexcept;
 
   // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm.
   Status usable(std::uint64_t number) noexcept;
 
-  // Excludes memory for words (8 KiB for each concurrent agreement); trim() frees idle memory.
+  // Excludes memory for words; trim() frees idle memory.
   std::size_t pooled_bytes() const noexcept;
   void trim() noexcept;
 

@@ -17,7 +17,6 @@ std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) n
   return round_up(even, grain);
 }
 
-// Segments end with the vector's parts.
 class Cutter {
  public:
   explicit Cutter(std::span<const Part> parts) noexcept : parts_(parts) {}
@@ -238,7 +237,6 @@ Status Plan::add_step(const schedule::Schedule& schedule, std::uint32_t index) {
   return Status::ok;
 }
 
-// A message without a signature is received after its peer's first, which has one.
 void Plan::follow_the_first(const Unit& unit) {
   std::uint32_t& first = first_received_[static_cast<std::size_t>(unit.peer)];
   const auto u = static_cast<std::uint32_t>(units.size()) - 1;

@@ -1,4 +1,3 @@
-// Executes units of one rank's collective as they become ready.
 #pragma once
 
 #include <chrono>
@@ -20,8 +19,7 @@ class Run {
   // With equal results on every rank.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
-  // Plans a checked call. `slot` is for its transfers' ids, `sequence` for their tags. On failure nothing has moved and
-  // the run is inactive.
+  // `slot` is for transfers' ids, `sequence` for their tags. On failure nothing has moved and the run is inactive.
   Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, const codec::Parallel* parallel,
                std::uint32_t slot, std::uint64_t sequence) noexcept;
 
@@ -29,7 +27,7 @@ class Run {
   void go() noexcept;
   bool going() const noexcept { return going_; }
 
-  // Resets the limit: runs that it waits for have moved.
+  // Runs that it waits for have moved.
   void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   std::uint64_t sequence() const noexcept { return state_.channel.sequence(); }

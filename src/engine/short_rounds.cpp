@@ -47,7 +47,7 @@ Status ShortRounds::status() const noexcept {
   return status_ == Status::ok ? status_ : fail(status_, "{}", text_.data());
 }
 
-// A rank that calls alike sends no message of the run's number that is not expected.
+// A rank that calls alike sends no unexpected message of the run's number.
 Status ShortRounds::compare(const ShortRun& run) noexcept {
   for (std::size_t i = 0; i < used_; ++i) {
     const Transfer& t = transfers_[i];

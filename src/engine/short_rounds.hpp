@@ -30,7 +30,7 @@ class ShortRounds {
   // Status of the first message that failed, with its text set.
   Status status() const noexcept;
 
-  // incompatible: a message under the run's number came from a rank that calls differently.
+  // incompatible: a rank calls differently.
   Status compare(const ShortRun& run) noexcept;
 
   // timeout, with the missing ranks.

@@ -1,11 +1,10 @@
-// A message's tag: run, number between its two ranks, and signature:
+// A tag has run, number between the message's ranks, and signature:
 //
 //   number below kSignedMessages   0 | run | signature | number
 //   others                         1 | run | number
 //
-// The number comes last so that carriers spread messages over connections. The signature covers the message's length
-// and arguments that are equal on all ranks: different calls do not match (docs/architecture.md). Receives without a
-// signature are posted after the first message from their peer (Plan).
+// The number comes last so that carriers spread messages over connections. The signature tells different calls apart
+// (docs/architecture.md). Receives without one are posted after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>

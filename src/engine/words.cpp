@@ -14,7 +14,7 @@
 namespace stretto::engine {
 namespace {
 
-// Between the ranks that stand for their groups. Those of the first 2 * pairs groups take part as pairs.
+// The first 2 * pairs groups take part as pairs.
 void add_doubling(const schedule::Groups& groups, std::size_t here, std::vector<WordStep>* steps) {
   using Kind = WordStep::Kind;
   const std::size_t all = groups.members.size(), even = std::bit_floor(all), pairs = all - even;
@@ -160,7 +160,6 @@ void WordRun::advance() noexcept {
   }
 }
 
-// The two ranks of a swap compute equal results.
 void WordRun::take(bool other_first) noexcept {
   const Load& load = words_.load;
   Message &a = own(), &b = other();

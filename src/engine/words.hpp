@@ -1,6 +1,5 @@
 // The ranks of a call first compare a word, a hash of their arguments, with which short values travel
-// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values; otherwise
-// every rank learns that they differ. Nothing here blocks: each completion starts the next step (Engine::start).
+// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values.
 #pragma once
 
 #include <array>
@@ -63,7 +62,7 @@ struct WordStep {
 
 std::vector<WordStep> word_steps(const schedule::Groups& groups, int rank);
 
-// One rank's part.
+// One rank's part. Functions of Run's names have its contracts.
 class WordRun {
  public:
   using Clock = std::chrono::steady_clock;
@@ -80,7 +79,6 @@ class WordRun {
   bool going() const noexcept { return going_; }
   void waits_for_others() noexcept { moved_ = Clock::now(); }
 
-  // `id`: lower half of the completion's id.
   void complete(std::uint32_t id, const carrier::Completion& done) noexcept;
 
   std::uint64_t sequence() const noexcept { return sequence_; }
@@ -100,9 +98,9 @@ class WordRun {
   void pause(Clock::duration time) noexcept;
   std::string what_runs() const;
   std::string diagnosis() const;
-  int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
+  int missing() const noexcept;
 
-  // After the end: delivers, sets the status's message, and deactivates the run.
+  // Also delivers the load.
   Status finish(Report* report) noexcept;
 
   // Precondition: !active().

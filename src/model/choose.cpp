@@ -128,7 +128,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds of a raw sum or broadcast beyond a shaped port's burst, in a row of calls.
+// Seconds beyond a shaped port's burst, in a row of calls.
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;
@@ -199,13 +199,12 @@ void Chooser::Impl::add_through_nodes(const Question& q, std::vector<Candidate>*
     all->push_back(through_memory(chosen, q, machine_of(profile, q.element, between.compress ? q.ratio : 1), topology));
 }
 
-// Cheapest first; unless `all_of_them`, some expensive candidates are missing.
+// Cheapest first; unless `all_of_them`, expensive candidates may be missing.
 Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Candidate>* all) const {
   all->clear();
   std::string why;
   const auto bytes = static_cast<double>(q.bytes);
-  // A device's native collective is NCCL's. An unmeasured MPI runs the best flat raw schedule, without torus schedules,
-  // in steps of no cost.
+  // A device's native collective is NCCL's.
   const bool native = (q.native || q.node) && own_may_serve(q);
   double native_seconds = INFINITY;
   const auto own_seconds = [&] {

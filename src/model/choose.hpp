@@ -31,10 +31,10 @@ struct Question {
   bool node_streams = false;
   bool nodes = false;          // shared memory of each of several hosts can serve
   bool nodes_streams = false;  // streams may travel between hosts then
-  bool lines = false;          // few exact values travel by lines, which was measured to gain (nodes.hpp)
+  bool lines = false;          // few exact values travel by lines (nodes.hpp)
   bool started = false;        // the MPI's own is its nonblocking form
-  bool natives = false;        // no schedule if a native collective can serve
-  bool contest = false;        // only schedules below longest_worthwhile() of the MPI's time (native.hpp)
+  bool natives = false;        // a native collective serves if possible
+  bool contest = false;        // only schedules below longest_worthwhile() (native.hpp)
   double ratio = 1;
   double dense_ratio = 0;  // 0: none
   bool fixed = true;

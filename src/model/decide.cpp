@@ -24,7 +24,7 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
   return profile.device.launch + 2 * static_cast<double>(q.bytes) * profile.copy;
 }
 
-// True if the MPI has one known schedule between hosts, which the model compares with others.
+// The MPI has one known schedule between hosts.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
   return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
@@ -38,7 +38,7 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Guesses are too rough for calls of microseconds: lines serve unless the MPI was measured.
+// Lines serve unless the MPI was measured (go_by_lines()).
 bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   const topology::Topology& t = chooser.topology();

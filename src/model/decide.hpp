@@ -1,4 +1,4 @@
-// The cheapest candidate, or the native collective unless predictions justify another.
+// The native collective, unless predictions justify another candidate.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 
 namespace stretto::model {
 
-// A schedule replaces a native collective below this time: a fraction, and a minimum gain, since predictions are rough.
-// Not positive: never. The margins are smaller where the MPI's schedule is known, or is_measured_well().
+// A schedule replaces a native collective below this time. Not positive: never. The margins are smaller where the MPI's
+// schedule is known, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
 // An exact blocking call between hosts, long enough for bandwidth to decide, measured on these ranks.
@@ -19,8 +19,8 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
 
 inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 
-// The only schedule that the MPI of this name and version may have for the question between hosts; null: unknown. A
-// measured time of the blocking call counts more.
+// The only schedule that this MPI may have between hosts; null: unknown. A measured time of the blocking call counts
+// more.
 //
 //   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
 //                                    binomial reduce; its scatter is left out
@@ -39,15 +39,13 @@ std::optional<double> measured_native(const Profile& profile, Provider provider,
 double nccl_seconds(const Profile& profile, const topology::Topology& topology, schedule::Collective collective,
                     double bytes);
 
-// A part of the MPI's time: about the gain of a few ranks on measured machines. Otherwise shared memory wins no
-// prediction.
+// A part of the MPI's time: about the gain of a few ranks on measured machines.
 constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || ranks > 8 ? 1 : 0.5; }
 
-// On shared cores, short calls wait for a core for varying times: a measured time counts only below the unmeasured one.
+// Short calls wait for shared cores for varying times: a measured time counts only below the unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// Streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n bytes.
-// Infinite: none.
+// src/node/collectives/bounded.hpp: `raw` seconds, and codec work on each rank's n bytes. Infinite: none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

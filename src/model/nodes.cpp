@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kKib = 1024;
 
 // Time on the busiest host. In a sum each rank reads its share of all vectors, and (but in a reduce_scatter) copies the
-// result's other shares. In a broadcast each rank copies the vector.
+// result's other shares.
 double seconds_inside(schedule::Collective collective, const Machine& machine, const topology::Topology& topology,
                       double bytes) {
   const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;

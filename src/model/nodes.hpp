@@ -1,5 +1,5 @@
-// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and a
-// schedule between hosts in each lane, the ranks with one number on every host.
+// Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp). A lane is the ranks with one number on
+// every host.
 #pragma once
 
 #include "model/choose.hpp"
@@ -19,10 +19,9 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept;
 
-// Lines serve whatever is predicted, since predictions are rough for calls of microseconds.
+// Lines serve whatever is predicted: predictions are rough for calls of microseconds.
 bool go_by_lines(const Question& question) noexcept;
 
-// One rank of each host, by the lines' schedule.
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology);
 
 // Lanes share their host's card, so all lanes together take the time of one rank with the whole piece. A chain is asked

@@ -17,7 +17,7 @@ constexpr std::size_t kStepsAChoice = 1'000'000;  // a schedule with more is no 
 constexpr std::size_t kStepsOfMany = 50'000;      // limit for schedules that do not fold
 constexpr std::size_t kStepsForAll = 20'000;
 
-// Longer segments are not walked: nothing hides their copies through pinned memory.
+// Nothing hides longer segments' copies through pinned memory.
 constexpr double kLongestStaged = 4.0 * 1024 * 1024;
 
 // Ranks walked without folding. In larger jobs all hosts count as full as the fullest.
@@ -92,8 +92,7 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// Schedules without pieces come first: most fold, and one is usually near the optimum. Then, per schedule, a moderate
-// number, fewer, and more.
+// Schedules without pieces come first: most fold, and one is usually near the optimum.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
   order.reserve(options.size());

@@ -44,14 +44,14 @@ class Search {
   // test compares them). `beyond_mpis`: without paths that an MPI has.
   std::vector<Candidate> cheapest(const std::vector<Option>& options, double least, bool beyond_mpis);
 
-  // An unmeasured MPI runs the best flat raw schedule, without torus schedules, in steps of no cost. Infinite: none.
+  // An unmeasured MPI is taken to run the best flat raw schedule, without torus schedules, in steps of no cost.
+  // Infinite: none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // least_of_mpi() by cheapest()'s search, which ends at `enough`.
+  // By cheapest()'s search, which ends at `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
-  // The profile's MPI has a rendezvous between hosts, and the messages are longer: the guesses then count exchanges one
-  // after the other.
+  // The messages need a rendezvous of the profile's MPI: the guesses then count exchanges one after the other.
   bool takes_turns() const noexcept;
 
   // Time of the only schedule that the profile's MPI has (known_of_mpi()); 0: it may have more.

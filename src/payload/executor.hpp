@@ -1,6 +1,6 @@
-// A worker's operations on values, in memory of the host (host_executor.hpp) or of a device (device/executor.hpp). On a
-// device functions enqueue in order and return the status of that; a new stream's length (Buffer::content) is unknown
-// until the host has received it.
+// Operations on values in memory of the host (host_executor.hpp) or of a device (device/executor.hpp). On a device
+// functions enqueue in order and return the status of that; a new stream's length (Buffer::content) is unknown until
+// the host has received it.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class Executor {
   virtual Status copy(void* to, const void* from, std::size_t bytes) noexcept = 0;
   virtual Status clear(void* to, std::size_t bytes) noexcept = 0;
 
-  std::uint32_t unit = 0;  // later operations belong to it: a device's failures name their unit
+  std::uint32_t unit = 0;  // of later operations: a device's failures name it
   Seconds seconds{};       // at work on the caller's core
 
  protected:

@@ -50,8 +50,7 @@ Status HostExecutor::decompress(const Stream& stream, std::byte* y, std::size_t 
   return codec::decompress(stream.bytes(), y, count, options_, divisor);
 }
 
-// Suffices for most sums without exceptions; exact sums of many values off the grid, or badly predicted sums, may take
-// many times that.
+// Suffices for most sums without exceptions; others may take many times that.
 template <class Sum>
 Status HostExecutor::sum(const codec::Info& a, const codec::Info& b, const Sum& sum, Stream* made) noexcept {
   Stopwatch watch(seconds.combine);

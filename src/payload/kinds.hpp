@@ -1,4 +1,4 @@
-// Other code asks for a property, and names a payload only where it alone has a special case.
+// Other code asks for a property, and names a payload only for a special case.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Traits {
   const char* name;
   Form form;
   bool forwards;    // an arrived block is sent on as it is; otherwise each sender compresses it anew
-  bool adds_codes;  // streams are combined exactly, without decoding; otherwise decoded values are, in their own type
+  bool adds_codes;  // streams are combined exactly, without decoding
   bool fuses;       // one pass adds raw values to a stream
 };
 

@@ -1,4 +1,4 @@
-// Payloads: a block's form on the wire, and the combination of two blocks.
+// A payload is a block's form on the wire, and the combination of two blocks.
 //
 //   raw          the values.
 //   cprp2p       each sender compresses, each receiver decodes at once.
@@ -12,9 +12,9 @@
 // A compressed block is a stream of the codec, or under bfloat16 its values in order, without a header.
 //
 // Mixed forms (Spec::nodes, Spec::raw_below). A raw message has the values that would have been compressed, and decoded
-// values are forwarded unchanged, so results agree. A sum of streams that travels raw must stay raw to the end:
-// compressing its decoded value could add an eps. Hierarchies, and trees of growing or shrinking blocks, keep this
-// rule. Sums that met raw values depend on the schedule.
+// values are forwarded, so results agree. A sum of streams that travels raw must stay raw to the end: compressing its
+// decoded value could add an eps. Hierarchies, and trees of growing or shrinking blocks, keep this rule. Sums that met
+// raw values depend on the schedule.
 //
 // Results. Under every payload but raw, all ranks that hold a block at the end of allreduce or allgather hold the same
 // bytes: one stream, decoded, even on the rank that computed it (and with one rank). Homomorphic and fused sums do not
@@ -35,8 +35,8 @@ namespace stretto::payload {
 // Also accepts "doc" for recompress.
 bool find(const char* text, Kind* kind) noexcept;
 
-// Fused sums on a device find codes of local values in the pass that adds them to a stream, by an own kernel when the
-// stream is met, or before the first message (HomComp).
+// Fused sums on a device find codes of local values in the pass that adds them, by an own kernel when the stream is
+// met, or before the first message (HomComp).
 enum class Codes : std::uint8_t { in_passing, when_met, ahead };
 
 struct Spec {
@@ -49,8 +49,8 @@ struct Spec {
   Codes codes = Codes::in_passing;
   double magnitude = 0;  // largest |value| of a contribution, if known
 
-  // Raw messages beside streams: on links inside so many nodes, whose contributions the schedule sums first (0: none),
-  // and shorter messages (bytes).
+  // Raw messages: on links inside so many nodes, whose contributions the schedule sums first (0: none), and shorter
+  // ones (bytes).
   int nodes = 0;
   std::size_t raw_below = 0;
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams
@@ -60,7 +60,7 @@ inline bool mixes(const Spec& s) noexcept { return is_compressed(s.kind) && (s.n
 
 inline constexpr std::size_t kHalfBytes = 2;
 
-// The operation suits the type (when `reduces`), and the bound is finite and positive, where the payload keeps one.
+// The operation suits the type (when `reduces`), and the bound is positive and finite, if kept.
 Status check(const Spec& spec, bool reduces) noexcept;
 
 // |result - exact result| <= error_factor * eps, in exact arithmetic but for the final rounding (and, under recompress

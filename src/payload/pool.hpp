@@ -30,7 +30,7 @@ struct Store {
 };
 }  // namespace detail
 
-// Counted reference, not shared between threads. The last returns the memory to its pool.
+// Counted reference, not shared between threads.
 class Buffer {
  public:
   Buffer() noexcept = default;
@@ -62,8 +62,8 @@ class Buffer {
   detail::Store* store_ = nullptr;
 };
 
-// Memory for streams and scratch values, by size class (four per octave), 64-byte aligned, most recently used first; in
-// a steady state nothing is allocated. The pool outlives its buffers.
+// Memory by size class (four per octave), 64-byte aligned, most recently used first; in a steady state nothing is
+// allocated. The pool outlives its buffers.
 class Pool {
  public:
   explicit Pool(Memory* memory = nullptr) noexcept : memory_(memory) {}  // null: the heap

@@ -16,7 +16,7 @@ struct Stream {
   codec::Bytes bytes() const noexcept { return {buffer.data() + offset, size}; }
 };
 
-// A segment of a block on one rank, in one or several forms. Without any, and not `absent`, nothing is known yet.
+// A segment of a block, in one or several forms. Without any, and not `absent`, nothing is known yet.
 struct Value {
   const std::byte* raw = nullptr;
   Buffer raw_store;        // keeps `raw`, which nobody writes any more

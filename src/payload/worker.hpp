@@ -37,11 +37,11 @@ class Worker {
   // Streams have whole codec groups.
   std::size_t grain() const noexcept { return compressed() ? 1024 : 1; }
 
-  // Longest message of `count` elements, without (message_bound) and with sums of many values off the grid.
+  // Longest message, without (message_bound) and with sums of many values off the grid.
   std::size_t message_bound(std::size_t count) const noexcept;
   std::size_t longest(std::size_t count) const noexcept;
 
-  // Makes raw (payload raw) or a stream available; under cprp2p a new stream.
+  // Makes raw values (payload raw) or a stream; under cprp2p a new stream.
   Status pack(Cell& cell) noexcept;
 
   // Before a raw send. `settle`: all ranks must end with the sent value, so if some get a stream it is decoded.

@@ -6,8 +6,8 @@
 
 namespace stretto::schedule {
 
-// Families have schedules (docs/algorithms.md); the others are forms of a family. The numbers are those of
-// stretto_collective, less one. `agreement`, internal and last, compares a word of each rank in a node's memory.
+// Families have schedules; the others are forms of a family. The numbers are those of stretto_collective, less one.
+// `agreement`, internal and last, compares a word of each rank in a node's memory.
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,

@@ -1,8 +1,8 @@
-// Groups of ranks as two floors: members of a group, and groups. The lower floor may be two floors again.
+// The floors are a group's members, and groups. The lower floor may be two floors again.
 //
-// Algorithms over floors are composed of flat ones (part.hpp), inside groups and between representatives: one leader,
-// or every member for its part of the vector, which is cut into as many pieces as the largest group has members.
-// Members own the pieces in even, contiguous shares.
+// Algorithms are composed of flat ones (part.hpp), inside groups and between representatives: one leader, or every
+// member for its part of the vector, cut into as many pieces as the largest group has members. Members own the pieces
+// in even, contiguous shares.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Composition: a schedule over fewer ranks and blocks becomes part of a larger one, with other ranks, blocks, buffers
-// and rounds. Successive parts are ordered by shared blocks alone. Objects made here borrow the floors.
+// A schedule over fewer ranks and blocks becomes part of a larger one. Successive parts are ordered by shared blocks
+// alone. Objects made here borrow the floors.
 #pragma once
 
 #include <functional>

@@ -322,7 +322,7 @@ const Algorithm& default_algorithm(Collective collective, bool keeps_order, bool
   for (const Algorithm& a : algorithms()) {
     if (a.collective == collective && (a.keeps_order || !keeps_order) && (a.rank_by_rank || !rank_by_rank)) return a;
   }
-  // Unreachable: every collective keeps order by some algorithm, every reduction rank by rank.
+  // Unreachable: some algorithm of every collective keeps order, of every reduction rank by rank.
   return algorithms().front();
 }
 

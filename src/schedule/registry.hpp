@@ -9,8 +9,7 @@
 
 namespace stretto::schedule {
 
-// Permutations of ranks (over groups: of groups) that map an algorithm with equally long blocks onto itself, so that a
-// model need not walk every rank.
+// Permutations of ranks (over groups: of groups) that map an algorithm with equally long blocks onto itself.
 enum class Symmetry : std::uint8_t {
   none,
   // Adding any number modulo p.
@@ -26,7 +25,7 @@ struct Traits {
   bool keeps_order = false;  // fit for operations that do not commute, for any groups; or combines nothing
   bool uses_blocks = false;
   bool uses_radix = false;
-  bool uses_split = false;  // Request::split divides its levels between lanes
+  bool uses_split = false;  // Request::split divides its levels
   bool uses_groups = false;
   bool order_of_consecutive = false;  // keeps the order if groups are consecutive ranks
   bool rank_by_rank = false;          // ((x0 + x1) + x2) + ...

@@ -1,9 +1,7 @@
-// Schedules as data: the steps of one rank in a collective, over numbered blocks of the vector. Builders are pure
-// functions of (ranks, rank, root, ...) that never fail for ranks >= 1. The checker (checker.hpp) proves the rules
-// below.
+// The steps of one rank in a collective, over numbered blocks of the vector. Builders are pure functions that never
+// fail for ranks >= 1. The checker (checker.hpp) proves the rules below.
 //
-// Three buffers share one numbering of blocks; block b has the same extent in each and on every rank (possibly zero
-// elements):
+// Three buffers share one numbering of blocks; block b has the same extent in each and on every rank, perhaps zero:
 //   in    the caller's contribution, read only;
 //   out   the result;
 //   tmp   scratch, allocated by the engine for the blocks used.
@@ -50,7 +48,7 @@ namespace stretto::schedule {
 
 enum class Buffer : std::uint8_t { in, out, tmp };
 
-// count == 0 is a signal, an empty message that must travel. A range without elements need not.
+// count == 0 is a signal, which must travel. A range without elements need not.
 struct Range {
   Buffer buffer = Buffer::out;
   std::int32_t first = 0;
@@ -61,9 +59,9 @@ struct Range {
 enum class Kind : std::uint8_t {
   send,
   recv_replace,  // dst = message
-  recv_combine,  // dst = dst (+) incoming, or incoming (+) dst when `incoming_first`
+  recv_combine,  // dst = dst (+) incoming, or reversed (`incoming_first`)
   copy,          // dst = src, equal blocks of two buffers
-  combine,       // dst = dst (+) src, or src (+) dst when `incoming_first`; equal blocks of two buffers
+  combine,       // dst = dst (+) src, or reversed; equal blocks of two buffers
 };
 
 // None, inside a group of Request::groups, or between groups.
@@ -79,7 +77,7 @@ inline constexpr std::size_t kLaneCount = 3;
 
 struct Step {
   Kind kind{};
-  bool incoming_first = false;  // operand order, for operations that do not commute
+  bool incoming_first = false;
   Link link = Link::network;
   Lane lane = Lane::beside;
   std::uint32_t level = 0;  // round from 0; trees count from the leaves in reductions, else from the root
@@ -95,8 +93,8 @@ struct Schedule {
   std::int32_t rank = 0;
   std::int32_t root = 0;
   std::int32_t blocks = 0;
-  bool keeps_order = false;   // combines in rank order: fit for operations that do not commute
-  bool ranks_differ = false;  // ranks may bracket a sum differently: only if brackets change no bit
+  bool keeps_order = false;   // combines in rank order
+  bool ranks_differ = false;  // ranks may bracket a sum differently
   std::vector<Step> steps;
 };
 
@@ -109,7 +107,7 @@ struct Groups {
   bool consecutive = false;    // every group is an interval of ranks
   bool ordered = false;        // consecutive on all depths
   std::vector<Groups> inside;  // by group: its members' groups, without members if none; empty: no group has any
-  // Sides of the groups' torus, row by row, the last dimension changing fastest; empty: unknown.
+  // As topology::Topology::torus().
   std::vector<std::int32_t> torus;
   // Inside the largest group over all depths, pairwise and along a tree.
   std::int32_t exchange_rounds = 0;

@@ -18,7 +18,7 @@ class Selector {
  public:
   Selector(std::shared_ptr<SharedChooser> chooser, int ranks, std::uint32_t messages);
 
-  // Arguments may be wrong on this rank, so this changes no state that must be equal on all ranks.
+  // Arguments may be wrong on this rank: changes no state that must be equal on all ranks.
   Decision decide(const Call& call, Support support) noexcept;
 
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:

@@ -21,10 +21,10 @@ struct Support {
   bool node = false;
   bool streams = false;  // the node also serves it with streams, within a bound
   bool device = false;
-  bool staged = false;         // device messages are staged through host memory
+  bool staged = false;         // through host memory
   bool nodes = false;          // the memory of several hosts serves it
-  bool nodes_streams = false;  // streams may travel between the hosts, too
-  int reaching = 0;            // most ranks of one device, where devices reach each other's memory; else 0
+  bool nodes_streams = false;  // streams may travel between these
+  int reaching = 0;            // model::Question::reaching
   constexpr bool by(Provider p) const noexcept {
     return p == Provider::schedules || (p == Provider::node ? node || nodes : native);
   }
@@ -70,7 +70,7 @@ constexpr const char* name(Reason r) noexcept {
 }
 
 struct Choice : model::Candidate {
-  int split = 0;  // levels of a tree on the application's core (schedule::Lane)
+  int split = 0;  // levels on the application's core
   Rationale why;
   bool in_node = false;  // a schedule in a host's memory, without messages
 
@@ -89,7 +89,7 @@ struct Needs {
 struct Bound {
   double absolute = 0;  // in units of the data; 0: a fraction of an empty range; may be infinite
   double eps = 0;       // per contribution; 0: values travel raw, or must be exact
-  double error = 0;     // of |result - exact|; infinite: no bound is kept; except for
+  double error = 0;     // of |result - exact|, but for `rounding`; infinite: no bound is kept
   double rounding = 0;  // by additions in the values' own type; infinite: unknown
 };
 

@@ -1,4 +1,4 @@
-// Streams quantise values, and additions in the values' own type round. A bound for the result covers both.
+// A bound for the result covers both quantisation and the rounding of additions in the values' own type.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Terms {
   std::uint64_t contributions = 1;
   int ranks = 1;
   int hosts = 0;          // with raw sums inside; 0: every sum uses `kind`
-  double inside = 0;      // sum over the hosts of roundings(ranks of the host), for raw sums inside
+  double inside = 0;      // sum over the hosts of roundings(ranks of the host)
   bool some_raw = false;  // short messages travel raw beside streams of codes
 };
 
@@ -30,7 +30,7 @@ double error_factor(const Call& call, const Terms& terms) noexcept;
 
 double absolute_bound(const Call& call, const Agreement& agreed) noexcept;
 
-// Sets the other figures of a bound whose `absolute` is known. `magnitude`: the ranks agreed on it.
+// Sets the other figures, given `absolute`. `magnitude`: the ranks agreed on it.
 Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept;
 
 // Per contribution, of an absolute bound. 0: values travel raw, or must be exact (e.g. for a range of 0).
@@ -46,7 +46,7 @@ bool bounds_sum(const Call& call) noexcept;
 // The error depends on the values' magnitude, on which the ranks must agree.
 bool rounds(const Call& call, int ranks) noexcept;
 
-// Additions in the type might use more than half of the absolute bound for the result: payload AUTO must add codes.
+// Additions in the type might use more than half of the bound: payload AUTO must add codes.
 bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,
                       int ranks) noexcept;
 

@@ -38,8 +38,8 @@ class Ratios {
   std::uint64_t changes_ = 0;
 };
 
-// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). A call's time is that of its
-// slowest rank, and the next call's agreement carries it: ranks keep equal trials, and none waits for a late rank.
+// docs/model.md, "Trials of codings". The next call's agreement carries the slowest rank's time: ranks keep equal
+// trials.
 class CodingTrials {
  public:
   static constexpr std::uint32_t kWarmUp = 1, kTrials = 4, kCallsUntilAgain = 256;

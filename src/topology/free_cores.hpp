@@ -16,9 +16,9 @@ struct Cpus {
 
 Cpus bound_to() noexcept;
 
-// A CPU of a free core near rank `rank` of a host with ranks bound to `bound`; empty: none is free, as without binding.
-// No hardware thread of a free core has a rank; too few cores are shared evenly. Equal `bound` gives equal assignments.
-// *serving: cores for all these ranks. internal: hwloc cannot describe the machine.
+// A CPU of a free core near `rank` of a host with ranks bound to `bound`; empty: none is free. No hardware thread of a
+// free core has a rank; too few cores are shared evenly. Equal `bound` gives equal assignments. *serving: cores for all
+// these ranks. internal: hwloc cannot describe the machine.
 Status free_core(std::span<const Cpus> bound, std::size_t rank, std::vector<int>* cpus, int* serving);
 
 }  // namespace stretto::topology

@@ -11,7 +11,7 @@
 
 namespace stretto::topology {
 
-// The closest thing that two ranks share: a profile's links.
+// The closest thing that two ranks share.
 enum class Distance : std::uint8_t {
   cache,  // last-level cache
   socket,
@@ -59,8 +59,8 @@ class Topology {
   int host_of(int rank) const noexcept;
   bool uniform() const noexcept;
 
-  // Ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
-  // rank's socket (cache) is unknown, all ranks of its host share it.
+  // From the outermost inwards: hosts, then levels that separate ranks of some host. If a rank's socket (cache) is
+  // unknown, all ranks of its host share it.
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
   bool nested() const noexcept { return levels_.size() > 1; }
 

@@ -1,4 +1,4 @@
-// Models kept for later communicators: the first answer of a model takes the time of several calls.
+// The first answer of a model takes the time of several calls.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace stretto::api {
 
 class Choosers {
  public:
-  static constexpr std::size_t kMost = 8;  // the oldest is forgotten, and lives as long as its communicators
+  static constexpr std::size_t kMost = 8;  // the oldest lives as long as its communicators
 
   static Choosers& here() {
-    static Choosers& all = *new Choosers;  // threads may make communicators while the process ends
+    static Choosers& all = *new Choosers;  // threads may make communicators at exit
     return all;
   }
 

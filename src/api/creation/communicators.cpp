@@ -35,8 +35,8 @@ struct Parts {
   std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
 };
 
-// The threads of a creation meet on arrival, and again when each has made its communicator or failed, and leave with
-// one status. Takes no memory, so that a thread without can report it.
+// Threads meet on arrival, and again when each has made its communicator or failed, and leave with one status.
+// Allocates nothing, so that a thread without memory can report it.
 struct Meeting {
   explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
   std::vector<char> taken;
@@ -53,7 +53,7 @@ struct Meeting {
     over = all_finished = false;
     status = Status::ok;
   }
-  // The first failure counts, with its thread's message.
+  // The first failure counts.
   void refuse(Status s) {
     if (status != Status::ok) return;
     status = s;
@@ -193,5 +193,4 @@ stretto_status stretto_comm_free(stretto_comm comm) {
 
 int stretto_comm_size(stretto_comm comm) { return comm ? comm->size : -1; }
 int stretto_comm_rank(stretto_comm comm) { return comm ? comm->rank : -1; }
-
-}  // extern "C"
+}

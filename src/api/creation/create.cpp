@@ -22,7 +22,7 @@ namespace {
 
 constexpr Purpose kMaking = "for a communicator";
 
-// Collective, also where it fails.
+// Collective, also if it fails.
 Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
             std::unique_ptr<backend::Backend>* native, std::shared_ptr<select::SharedChooser>* chooser,
             std::vector<Introduction>* all, bool* several_hosts) noexcept {
@@ -39,7 +39,7 @@ Status meet(backend::Transport& transport, model::Carrier carrier, Carriers* c,
   return n == Status::ok ? s : n;
 }
 
-// A rank may fail alone: all parts whose release others take part in are the caller's.
+// A rank may fail alone: parts with a collective release are the caller's.
 struct Parts {
   Carriers carriers;
   std::unique_ptr<backend::Backend> native;
@@ -55,7 +55,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
   std::vector<Introduction> all;
   bool several_hosts = false;
   Status met = meet(t, carrier, &c, &native, &chooser, &all, &several_hosts);
-  // All ranks go on to meet in the node's memory, or none. On several hosts create() agrees on it later.
+  // On several hosts create() agrees on it later.
   if (!several_hosts) met = node::agree(t, met);
   if (met != Status::ok) return met;
   const topology::Topology& topology = chooser->chooser.topology();

@@ -34,7 +34,7 @@
 namespace stretto::api {
 namespace {
 
-// Facts of the transport's messages, which rank 0 finds for all: an MPI takes milliseconds to answer.
+// Rank 0 finds these for all: an MPI takes milliseconds to answer.
 struct MessageFacts {
   std::uint64_t eager_limit = 0;
   bool yields = false;  // looks for messages give the core away
@@ -65,7 +65,7 @@ std::string host_name() {
   return name.data();
 }
 
-// STRETTO_HOST or the kernel's name, once for all communicators.
+// STRETTO_HOST or the kernel's name.
 const std::array<char, 64>& own_host() noexcept {
   static const std::array<char, 64> once = [] {
     std::array<char, 256> name{};
@@ -86,7 +86,7 @@ std::array<char, 40> boot_of_machine() {
   return boot;
 }
 
-// Takes milliseconds, and a process does not move between hosts, so it runs once. If it fails, only the host is known.
+// Takes milliseconds, so it runs once. If it fails, only the host is known.
 Here look() {
   static const Here once = [] {
     Here h;
@@ -107,7 +107,7 @@ Here look() {
   return once;
 }
 
-// The part of its cores that a host has for itself: containers of one machine may count the same cores.
+// Containers of one machine may count the same cores.
 double core_part(const std::vector<Here>& all) {
   struct Machine {
     std::map<std::string_view, int> hosts;
@@ -129,7 +129,7 @@ double core_part(const std::vector<Here>& all) {
   return part;
 }
 
-// Codec threads of every rank: as many as all ask for, and no more than its share of its host's cores.
+// As many as all ask for, at most a rank's share of its host's cores.
 int codec_threads_of(const std::vector<Here>& all, const topology::Topology& topology) {
   std::int32_t threads = all.front().codec_threads;
   for (const Here& h : all) threads = std::min(threads, h.codec_threads);
@@ -155,7 +155,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// The text and the facts of rank 0 on all ranks; if it failed, its message is the text.
+// If rank 0 failed, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
              MessageFacts* facts) noexcept {
   std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
@@ -174,7 +174,7 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return std::max<std::uint64_t>(h, 1);
 }
 
-// The profile and the facts that this process last shared: ranks that all have them exchange neither.
+// Shared last by this process: ranks that all have both exchange neither.
 struct Shared {
   std::string text;
   std::uint64_t hash = 0;               // of the text; 0: there is none
@@ -183,11 +183,11 @@ struct Shared {
   const MessageFacts& of(model::Carrier carrier) const noexcept { return facts.at(static_cast<std::size_t>(carrier)); }
 };
 
-// Threads may make communicators concurrently: each uses the snapshot whose hash it announced.
+// Each thread uses the snapshot whose hash it announced.
 class KeptShared {
  public:
   static KeptShared& here() {
-    static KeptShared& all = *new KeptShared;  // threads may make communicators while the process ends
+    static KeptShared& all = *new KeptShared;  // threads may make communicators at exit
     return all;
   }
 
@@ -222,7 +222,7 @@ bool lacks_network(const model::Profile& profile, const std::string& messages, b
   return profile.network_of == built_in || (messages == built_in && !named);
 }
 
-// Puts the network's times into the profile, from an earlier probe of all ranks' processes or a new one. Collective.
+// Uses an earlier probe of all ranks' processes, or a new one. Collective.
 Status take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                     carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
   NetworkSpeed speed = all.front().network;
@@ -247,7 +247,6 @@ struct Probes {
   model::CodecProbe fixed, dense;
 };
 
-// Measured once in a process, in a millisecond.
 Probes probes_here() noexcept {
   static const Probes once{model::measure_codec(codec::Coding::fixed), model::measure_codec(codec::Coding::dense)};
   return once;
@@ -260,8 +259,7 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
           std::max(a.fused, b.fused)};
 }
 
-// Scales the built-in profile's codec costs to the slowest rank's processor. Collective. `before`: this rank's status
-// until now.
+// Scales the built-in profile's codec costs to the slowest rank's processor. Collective. `before`: this rank's status.
 Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
   const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
   std::vector<Probes> probes;
@@ -282,7 +280,7 @@ Status take_codec(backend::Transport& transport, const std::vector<Here>& all, S
   return Status::ok;
 }
 
-// STRETTO_CODEC_THREADS (1 if not set), at most the CPUs that this process may use.
+// At most the CPUs that this process may use.
 Status asked_codec_threads(std::int32_t* threads) noexcept {
   constexpr const char* variable = "STRETTO_CODEC_THREADS";
   *threads = 1;
@@ -299,7 +297,7 @@ Status asked_codec_threads(std::int32_t* threads) noexcept {
   return Status::ok;
 }
 
-// Everything that a model depends on, as text.
+// Everything that a model depends on.
 std::string key_of(const std::string& text, model::Carrier carrier, const std::vector<Here>& all,
                    const model::Profile& profile, const topology::Topology& topology) {
   std::string key = fmt::format("{}\n{} {} {}\n{}\n", text, static_cast<int>(carrier), profile.mpi, profile.eager_limit,

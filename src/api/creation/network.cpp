@@ -92,8 +92,8 @@ double median(std::span<double> all) noexcept {
   return *middle;
 }
 
-// *took: seconds by which pairs of messages lengthen turns of work and a look, each pair but the first. The kernel's
-// work is in no thread's time: the clock counts, less `turn` seconds of turns without messages.
+// *took: seconds by which each pair of messages but the first lengthens turns of work and a look. The kernel's work is
+// in no thread's time: the clock counts, less `turn` seconds of a turn without messages.
 template <std::size_t N>
 Status pass_beside_work(carrier::Carrier& messages, Neighbours to, std::byte* out, std::byte* in, std::size_t bytes,
                         std::array<double, N>* took) noexcept {
@@ -173,7 +173,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   const Neighbours to = neighbours_of(topology, transport.rank());
   const auto together = [&](const auto& measure) {
     if (to.next >= 0) s = measure();
-    // The carrier may still access the memory of a message that did not end: never free it.
+    // The carrier may still access the memory: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
     return s = node::agree(transport, s);
   };
@@ -185,7 +185,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
     if (std::count(settled.begin(), settled.end(), 0) == 0) break;
   }
   if (to.next >= 0) own = times.speed(kMediumBytes, kLongBytes);
-  // All ranks have measured the speed before one works beside messages: hosts may share cores.
+  // All have measured the speed before one works: hosts may share cores.
   if (together([&] { return measure_core(messages, to, memory.get(), &own); }) != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
   *speed = {};

@@ -1,5 +1,3 @@
-// Probes latency and rate of the network while a communicator is made, with a few messages between hosts. `stretto
-// tune` measures both more precisely.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +12,12 @@
 
 namespace stretto::api {
 
-// Times of messages between hosts. `byte` is 0 if nothing was measured.
+// `byte` is 0 if nothing was measured.
 struct NetworkSpeed {
   double latency = 0;     // seconds
   double byte = 0;        // seconds
-  double short_byte = 0;  // seconds, in messages of a few KiB: less where a shaped port passes these in its burst
-  // Time of a core at either end: the kernel's work, and interrupts.
+  double short_byte = 0;  // seconds, in messages of a few KiB, which a shaped port may pass in its burst
+  // Time of a core at either end.
   double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }
@@ -28,16 +26,15 @@ struct NetworkSpeed {
 
 NetworkSpeed known_speed(model::Carrier carrier) noexcept;
 
-// The first rank of each host sends to that of the next host, and receives from that of the previous host at the same
-// time. *speed, equal on all ranks, is the slowest host's, with the mean core times. Collective; all ranks get the same
-// status. timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition:
-// several hosts.
+// The first rank of each host sends to that of the next host, while it receives from that of the previous host. *speed,
+// equal on all ranks, is the slowest host's, with the mean core times. Collective; all ranks get the same status.
+// timeout: a message took longer than a minute. After a failure `messages` has no further use. Precondition: several
+// hosts.
 Status probe_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                      carrier::Carrier& messages, NetworkSpeed* speed) noexcept;
 
 // The fastest of a host's messages of a few bytes, of `some` and of `many`: others wait behind the other direction or
-// for a core. After a pause a message may pass a shaped link too fast, so that the slowest host's speed is the
-// network's.
+// for a core. After a pause a message may pass a shaped link too fast, so the slowest host's speed is the network's.
 class MessageTimes {
  public:
   void take(std::span<const double> brief, std::span<const double> medium, std::span<const double> whole) noexcept {
@@ -65,8 +62,7 @@ class MessageTimes {
   double brief_ = kNever, medium_ = kNever, least_ = kNever, second_ = kNever;
 };
 
-// Core times of a message and of its bytes, from pairs of messages, one sent and one received. The least of each
-// counts. Precondition: neither is empty.
+// From pairs of messages, one sent and one received. The least of each counts. Precondition: neither is empty.
 inline void set_core_times(std::span<const double> brief, std::span<const double> whole, std::size_t bytes,
                            NetworkSpeed* speed) noexcept {
   const double short_pair = std::max(*std::min_element(brief.begin(), brief.end()), 0.0);
@@ -75,7 +71,7 @@ inline void set_core_times(std::span<const double> brief, std::span<const double
   speed->core_byte = std::max(long_pair - short_pair, 0.0) / 2 / static_cast<double>(bytes);
 }
 
-// The slower of two; unknown if one is.
+// Unknown if one is.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api

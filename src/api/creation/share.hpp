@@ -8,9 +8,8 @@
 
 namespace stretto::api {
 
-// Copies rank 0's `given`, which must not point into *text, to *text on every rank. Collective: a failed rank takes
-// part to the end, or a later communicator would find its messages (MPICH reuses contexts). out_of_memory: on this rank
-// alone.
+// *text: rank 0's `given`, which must not point into it. Collective: a failed rank takes part to the end, or a later
+// communicator would find its messages (MPICH reuses contexts). out_of_memory: on this rank alone.
 Status share_text(backend::Transport& transport, std::string_view given, std::string* text) noexcept;
 
 }  // namespace stretto::api

@@ -132,5 +132,4 @@ stretto_status stretto_comm_create_environment(const stretto_store_options* opti
   *comm = nullptr;
   return to_c(create_by_environment(options, comm));
 }
-
-}  // extern "C"
+}

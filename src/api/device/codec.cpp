@@ -56,7 +56,7 @@ class PluginCall {
   cuda::Arguments& arguments() { return arguments_; }
   std::size_t value_bytes() const { return codec::size_of(static_cast<codec::Type>(arguments_.type)); }
 
-  // The device can use the pointer, a multiple of `alignment`; NULL passes unless `needed`.
+  // NULL passes unless `needed`.
   template <class T>
   T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
     if (status_ != Status::ok || (!p && !needed)) return p;
@@ -251,5 +251,4 @@ stretto_status stretto_value_range_below_on_stream(stretto_type type, const void
   c.below(ignore_above);
   return c.launch();
 }
-
-}  // extern "C"
+}

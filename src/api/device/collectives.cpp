@@ -83,5 +83,4 @@ stretto_status stretto_cuda_reserve(stretto_comm comm, size_t device_bytes, size
   if (!comm->idle()) return to_c(fail(Status::invalid_argument, "collectives of the communicator are in flight"));
   return to_c(d->reserve(device_bytes, pinned_bytes));
 }
-
-}  // extern "C"
+}

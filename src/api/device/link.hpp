@@ -28,9 +28,8 @@ struct DeviceLink {
 };
 
 // Collective, at one place among the runs of comm.data. All ranks skip a carrier that one rank lacks; without any,
-// messages are staged through the host, which is no failure. unsupported on every rank: STRETTO_DEVICE_CARRIER
-// (docs/gpu.md) is unknown or unavailable. STRETTO_DEVICE_CODES, for comparison, finds codes of local values by a
-// kernel of their own, when_met or ahead; bytes stay equal.
+// messages are staged through the host. unsupported on every rank: STRETTO_DEVICE_CARRIER (docs/gpu.md) is unknown or
+// unavailable. STRETTO_DEVICE_CODES sets payload::Codes, for comparison; bytes stay equal.
 Status link_devices(stretto_comm_s& comm, double timeout) noexcept;
 
 }  // namespace stretto::api

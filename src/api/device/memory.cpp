@@ -147,5 +147,4 @@ stretto_status stretto_cuda_wait(stretto_comm comm, void* stream) {
   }
   return to_c(s);
 }
-
-}  // extern "C"
+}

@@ -68,7 +68,7 @@ Status use(stretto_comm_s& comm, const device::Plugin& plugin, int number) noexc
   return fail(Status::unsupported, "a communicator uses one device: first {}, now {}", comm.device->number(), number);
 }
 
-// A graph holds work enqueued on the stream, and none of a host: so only NCCL's own collectives, once NCCL is there.
+// A graph holds no work of a host: so only NCCL's own collectives, once NCCL is there.
 Status check_capture(const stretto_comm_s& comm, const Call& call) {
   const auto refuse = [](std::string_view why) {
     return fail(Status::unsupported, "the stream is captured in a graph; {}", why);

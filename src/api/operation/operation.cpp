@@ -309,7 +309,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
       lose(s);
   }
   // Ranks wait for one another to link devices: on the caller's own thread.
-  const auto links = [this] {  // what was merged is there once ranks have agreed
+  const auto links = [this] {  // merged once ranks have agreed
     return exchanges_.merged.devices == static_cast<std::uint32_t>(comm_.size) && comm_.size > 1 &&
            !comm_.device_link.made;
   };
@@ -323,8 +323,8 @@ void Operation::start_signatures() noexcept {
   if (s != Status::ok) lose(s);
 }
 
-// Words are exchanged in the order of the calls, and signatures after meetings, whatever the order in which meetings
-// end. Unchecked calls need none.
+// Words are exchanged in the order of the calls, and signatures after meetings, in any order. Unchecked calls need
+// none.
 bool Operation::is_first_to_sign() const noexcept {
   const auto before = [](const Operation* o) {
     return o->state_ == State::signing || (o->meeting_ && o->decision_.needs.check);

@@ -32,8 +32,8 @@ class Operation {
   // up if nothing moves for a moment, since it may not wait for other ranks. `guard` as in wait().
   void lead(Guard& guard) noexcept;
 
-  // Does not wait, except for a blocking backend's step with `may_block`, on the caller's own thread. `may_start_data`:
-  // every earlier operation has started its own.
+  // Waits only for a blocking backend's step with `may_block`, on the caller's own thread. `may_start_data`: every
+  // earlier operation has started its own.
   void advance(bool may_start_data, bool may_block) noexcept;
 
   // Advances other operations, too. Yields `guard`, the communicator's, now and then.

@@ -16,8 +16,7 @@ void give_way(Guard& guard, Waiting& waiting) noexcept {
   if (shared) guard.lock();
 }
 
-// A peer may reach this collective only after a message of the program, or a collective on another communicator, has
-// moved on this rank.
+// A peer may reach this collective only after another message or collective has moved on this rank.
 void let_others_progress(stretto_comm_s& comm) noexcept {
   comm.drive_others();
   if (comm.transport) comm.transport->progress();

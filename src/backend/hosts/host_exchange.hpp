@@ -13,9 +13,8 @@
 
 namespace stretto::backend {
 
-// The exchange by which ranks of one host make their memory: rank i is rank members[i] of an engine in use. Each
-// allgather is one run. Hosts may differ in the number of exchanges, so each ends with fill_up(), for equal numbers of
-// runs.
+// Among ranks of one host: rank i is rank members[i] of an engine in use. Each allgather is one run. Hosts may differ
+// in the number of exchanges, so each ends with fill_up().
 class HostExchange final : public node::Exchange {
  public:
   // Precondition: `members` is ascending, and has the engine's rank. `timeout`: as engine::Options.
@@ -39,8 +38,8 @@ class HostExchange final : public node::Exchange {
   std::array<char, 512> why_{};
 };
 
-// Turns a schedule among `peers` into one between these of `ranks`. Where each rank has a block, those of other ranks
-// are empty, and `peers` are ascending. `root`: its place among them.
+// Turns a schedule among `peers` into one of all `ranks`. If each rank has a block, those of other ranks are empty, and
+// `peers` are ascending. `root`: its place among them.
 void place_between(std::span<const std::int32_t> peers, int root, int rank, int ranks,
                    schedule::Schedule* made) noexcept;
 

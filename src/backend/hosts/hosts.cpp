@@ -17,7 +17,7 @@ using namespace call;
 
 namespace {
 
-// Bytes of operands that the kernel copies at once: they stay in the second-level cache until summed.
+// Bytes that the kernel copies at once: they stay in the second-level cache until summed.
 constexpr std::size_t kWindowChunk = 128 * 1024;
 
 void add(const engine::Report& piece, engine::Report* all) noexcept {

@@ -1,5 +1,4 @@
-// Common to the collectives of several hosts (nodes.hpp): this rank's place and host memory, schedules between the
-// hosts, and the order of a call's pieces.
+// Common to the collectives of several hosts (nodes.hpp).
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ namespace stretto::backend {
 // Pieces in flight between the hosts.
 inline constexpr std::size_t kMostBetween = 8;
 
-// Pieces whose results of other ranks are not copied yet.
+// Pieces with results that are not copied yet.
 inline constexpr std::size_t kMostBehind = 2;
 
 struct Room {
@@ -58,8 +57,7 @@ struct Hosts {
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root);
 
-  // Memory for all pieces of a call: for peers' reads, or for results that may not be delivered yet. Keeps its address
-  // until made again.
+  // For all pieces of a call. Keeps its address until made again.
   enum class Use : std::uint8_t { read_by_peers, undelivered };
   std::byte* make_room(Use use, std::size_t bytes);
 
@@ -105,7 +103,7 @@ class PieceByPiece {
  protected:
   PieceByPiece(Hosts& hosts, const Call& call, const Decision& decision, payload::Type type, engine::Report* ran);
 
-  // With a window a rank that is ahead goes on to the next piece before it waits for results.
+  // With a window a rank that is ahead begins the next piece before it waits for results.
   Status run_pieces(std::size_t pieces);
 
   virtual Status begin(std::size_t index) = 0;

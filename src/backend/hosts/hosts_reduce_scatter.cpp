@@ -1,6 +1,5 @@
-// A piece has a range of every rank's block. The lanes deal the ranks of a host among them: the lane's rank of each
-// host sums the blocks of all ranks of its lane. Between the hosts they travel as one block a host, and the lane's
-// other ranks take their results from its rank.
+// docs/node.md, "Several hosts". The lane's rank of each host sums the blocks of its lane's ranks. Between the hosts
+// they travel as one block a host, and the lane's other ranks take their results from its rank.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -81,7 +80,6 @@ class ReduceScatter final : public PieceByPiece {
     return sum;
   }
 
-  // Peers read all operands, and a lane's other ranks its results.
   Status open(std::size_t pieces) {
     const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0}) * size_;
     node::Window::Buffer results;
@@ -121,7 +119,7 @@ class ReduceScatter final : public PieceByPiece {
     return start(piece);
   }
 
-  // This host's sums, one host's blocks after another's, are in `room`; the result of its lane comes to `block`.
+  // This host's sums, by host, are in `room`; its lane's result comes to `block`.
   Status place(Piece& piece, std::size_t index) {
     std::size_t all = 0;
     for (const Members& host : at_.members) all += lane_bytes(piece, host);
@@ -189,7 +187,7 @@ class ReduceScatter final : public PieceByPiece {
     return Status::ok;
   }
 
-  // All ranks of the host meet for each result of a rank without a lane.
+  // The host's ranks meet for each result of a rank without a lane.
   Status hand_out(const Piece& piece) {
     const std::byte* from = in_lane_ ? piece.block + bytes_of(piece, rank_) : nullptr;
     for (std::size_t i = lanes_; i < here().size(); ++i) {
@@ -206,7 +204,7 @@ class ReduceScatter final : public PieceByPiece {
   }
 
   const std::size_t rank_;
-  const bool replaces_;  // in place: the result takes the place of operands
+  const bool replaces_;
   const std::byte* const in_;
   std::byte* const out_;
   const std::size_t lanes_;

@@ -14,8 +14,8 @@ using namespace call;
 
 namespace {
 
-// Longer sums use all lanes: an additional message costs more than a longer one. A broadcast has one, so that the root
-// sends from its own memory.
+// An additional message costs more than a longer one. A broadcast has one lane, so that the root sends from its own
+// memory.
 constexpr std::size_t kLongestInOneLane = 8 * 1024;
 
 class VectorCall final : public PieceByPiece {
@@ -69,7 +69,6 @@ class VectorCall final : public PieceByPiece {
   std::size_t at_of(const Piece& piece, std::size_t lane) const noexcept {
     return (piece.first + first_of(piece, lane)) * size_;
   }
-  // All ranks of the host have blocks of one length.
   bool is_even(const Piece& piece) const noexcept {
     return static_cast<std::size_t>(host_->size()) == lanes_ && piece.count % lanes_ == 0;
   }
@@ -125,7 +124,7 @@ class VectorCall final : public PieceByPiece {
     return reduces(kind_) ? sum(piece) : Status::ok;
   }
 
-  // The sum has the order and bits of reduce_scatter's. In place a rank alone reads its operand of its own lane.
+  // The bits are reduce_scatter's. In place a rank alone reads its operand of its own lane.
   Status sum_lane(const Piece& piece) {
     const std::size_t at = at_of(piece, lane_);
     return sum_in_window(at, count_of(piece, lane_), input(0) + at, in_ == nullptr, piece.block);
@@ -146,8 +145,8 @@ class VectorCall final : public PieceByPiece {
     return Status::ok;
   }
 
-  // With shared cores each round in slots waits for a core. The kernel copies a whole block in one round; order and
-  // bits are reduce_scatter's.
+  // With shared cores each round in slots waits for a core; the kernel copies a whole block in one. The bits are
+  // reduce_scatter's.
   Status sum_copies(const Piece& piece, std::size_t block) {
     const auto ranks = static_cast<std::size_t>(host_->size());
     at_.copies.resize(ranks * block);

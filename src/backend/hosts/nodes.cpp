@@ -116,7 +116,7 @@ class Nodes final : public NodesBackend {
   bool goes_short(const Shape& s) const noexcept { return is_short(s) || backend::has_short_blocks(s, ranks()); }
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
-  // Collective. Each host's ranks make their memory, and tell all whether they have it.
+  // Collective. Each host's ranks make their memory.
   Status meet(double timeout) {
     const std::vector<std::int32_t>& here = hosts_.members[static_cast<std::size_t>(hosts_.index)];
     std::unique_ptr<node::Collectives> host;
@@ -141,7 +141,7 @@ class Nodes final : public NodesBackend {
     return Status::ok;
   }
 
-  // Another rank may wait for messages of this rank's lane and started calls.
+  // Another rank may wait for this rank's messages and started calls.
   static void progress(void* of) noexcept {
     auto* const own = static_cast<Nodes*>(of);
     static_cast<void>(own->engine_.progress());

@@ -1,7 +1,5 @@
-// Collectives of several hosts, through the memory that the ranks of each host share (docs/node.md, "Several hosts").
-// Lane i has the ranks with number i on their hosts; a schedule in each lane combines or moves a block between the
-// hosts. Sums inside a host are in the order of its ranks; streams carry these sums, so the error is that of one
-// contribution a host.
+// docs/node.md, "Several hosts". Sums inside a host are in the order of its ranks; streams carry these sums, so the
+// error is that of one contribution a host.
 #pragma once
 
 #include <functional>
@@ -15,13 +13,12 @@
 
 namespace stretto::backend {
 
-// Collectives of this rank's host, over an exchange among its ranks in ascending order. A failure is one on all of
-// them.
+// `among`: this host's ranks, ascending. A failure is one on all of them.
 using MakeHost = std::function<Status(node::Exchange& among, std::unique_ptr<node::Collectives>* made)>;
 
-// The first call makes each host's memory by `make`. Ranks of a host without memory are then hosts of their own, and
-// streams are no longer served. `groups`: each host's ranks, equal on all ranks. All references are borrowed; the
-// transport advances while a rank waits for its host's others.
+// The first call makes each host's memory. Ranks of a host without memory are then hosts of their own, and streams are
+// no longer served. `groups`: each host's ranks, equal on all ranks. All references are borrowed; the transport
+// advances while a rank waits for its host's others.
 std::unique_ptr<NodesBackend> make_nodes_backend(MakeHost make, engine::Engine& engine, const schedule::Groups& groups,
                                                  Transport& transport);
 

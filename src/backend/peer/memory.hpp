@@ -1,4 +1,4 @@
-// Memory that processes of a host share (CUDA IPC): allocations of a communicator's pools, each opened once.
+// Allocations of a communicator's pools, shared by processes (CUDA IPC), each opened once.
 #pragma once
 
 #include <cstddef>

@@ -328,7 +328,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // Ends a transfer whose peer has ended, but not its copies and reads.
+  // The peer has ended; copies and reads go on.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -358,7 +358,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // Waits for all enqueued work, also on others' memory. False: not done by `limit`. A lost device is done.
+  // False: not done by `limit`. A lost device is done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;
@@ -373,8 +373,8 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return true;
   }
 
-  // Afterwards no rank accesses another's memory. Waits for missing ranks until the limit, and keeps memory that they
-  // may still access.
+  // Afterwards no rank accesses another's memory. Waits for other ranks until the limit, and keeps memory that missing
+  // ones may still access.
   void end() noexcept {
     const device::Device::Visit visit(device_);
     const auto limit = Clock::now() + kLongestEnd;
@@ -401,7 +401,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
   bool broken_ = false;
 };
 
-// A forked child shares the number, but not the process id; both together tell processes apart in any namespace.
+// A forked child shares the number; with the process id it tells processes apart in any namespace.
 std::uint64_t process_number() noexcept {
   static const std::uint64_t number = [] {
     std::uint64_t n = 0;

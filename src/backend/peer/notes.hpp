@@ -1,4 +1,4 @@
-// The hosts' notes about messages between devices.
+// Notes of hosts about messages between devices.
 //
 //   where the receiver copies, or borrows   offer, taken
 //   where the sender copies                 ask, room, put
@@ -54,8 +54,8 @@ class PeerNotes {
 
   bool lost(int rank) const noexcept { return lost_[static_cast<std::size_t>(rank)] != 0; }
 
-  // Tells all others that this rank no longer accesses their memory (if `says`), and waits for theirs. True: all did
-  // before `limit`. No note can follow.
+  // `says`: tells all others that this rank no longer accesses their memory. Waits until they tell so, too. True: all
+  // did before `limit`. No note can follow.
   bool close(bool says, Clock::time_point limit) noexcept;
 
  private:

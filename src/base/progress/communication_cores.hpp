@@ -1,5 +1,4 @@
-// A thread drives started work on reserved cores while the program computes. It exists while work is attached, and
-// sleeps while none is in flight.
+// A thread drives started work on reserved cores while work is attached. It sleeps while none is in flight.
 #pragma once
 
 #include <atomic>
@@ -29,8 +28,7 @@ class CommunicationCores {
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // detach() waits until no thread drives. by_any_thread == false: only callers drive, as for an MPI that rejects other
-  // threads.
+  // detach() waits until no thread drives. by_any_thread == false: only callers drive.
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 

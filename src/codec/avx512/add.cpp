@@ -1,4 +1,4 @@
-// Sums of narrow groups, block by block, and of wide ones. Residuals of the lower order are differenced on the fly.
+// Residuals of the lower order are differenced on the fly.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -69,8 +69,8 @@ STRETTO_INLINE std::int32_t last16(__m512i v) noexcept {
 }
 STRETTO_INLINE std::int32_t last32(__m512i v) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(v, 3), 3); }
 
-// One function per Mode adds eight blocks. from_a, from_b and the result hold eight block lengths, a byte each.
-// kUnsigned: no operand nor sum has signs.
+// Adds eight blocks. from_a, from_b and the result hold eight block lengths, a byte each. kUnsigned: no operand nor sum
+// has signs.
 template <int kRaise, Sign kSign, bool kUnsigned>
 STRETTO_INLINE std::uint64_t add_bytes(Summand& a, std::uint64_t from_a, Summand& b, std::uint64_t from_b, Raised* last,
                                        std::uint8_t*& p) noexcept {
@@ -198,8 +198,7 @@ std::uint8_t* add_orders(const NarrowGroup& a, const NarrowGroup& b, bool negate
                                    : add_raised<2>(low, high, sign, p, widths);
 }
 
-// True for wide groups whose sums are sums of their residuals: their base and slope follow from their first codes, and
-// sums of their residuals fit 31 bits.
+// True for wide groups whose base and slope follow from their first codes, and whose residuals' sums fit 31 bits.
 STRETTO_INLINE bool is_fresh(const AnyGroup& g) noexcept {
   const int order = order_of(g.predictor);
   if (!g.wide || widest(g.widths) > 30) return false;
@@ -219,7 +218,7 @@ STRETTO_INLINE std::size_t add_groups(const NarrowGroup& ga, const NarrowGroup& 
   std::uint8_t* p =
       between(write_head(predictor, plus(ga.base, gb.base, negate_b), plus(ga.slope, gb.slope, negate_b), out));
   __m256i widths = _mm256_or_si256(ga.widths, gb.widths);
-  // Groups of missing data and zeros; few others have no planes.
+  // Few groups but those of missing data and zeros have no planes.
   if (!kFilled || !_mm256_testz_si256(widths, widths)) p = add_orders(ga, gb, negate_b, p, &widths);
   if (predictor == Predictor::none_unsigned && has_width_32(widths)) return kDeclined;
   return finish_group(widths, out, p);
@@ -245,7 +244,7 @@ std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uin
   return words;
 }
 
-// add_alike() for equal and short maps of runs, which need not become places.
+// For equal and short maps of runs, which need not become places.
 template <class T>
 std::size_t add_alike_runs(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                            bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

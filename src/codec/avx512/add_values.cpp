@@ -1,4 +1,4 @@
-// Adds values to a stream in one pass: the stream's residuals join the codes at their own order.
+// The stream's residuals join the codes at their own order.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -40,7 +40,7 @@ struct Before16 {
   __m512i code, difference;
 };
 
-// Residuals of the codes at q plus the stream's residuals f of order kAt.
+// Adds the stream's residuals f of order kAt.
 template <int kOrder, int kAt, bool kSure>
 STRETTO_INLINE __m512i next_sum(Before16& s, const std::int16_t* q, __m512i f, Overflow16<kSure>& overflow) noexcept {
   if constexpr (kAt == kOrder) return last_sum(differences16<kOrder>(q), f, overflow);
@@ -69,7 +69,7 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
-// The exceptions section of the sum, if there is one: write_() writes it behind the head, and returns its end.
+// write_() writes the exceptions section behind the head, and returns its end.
 class Missed {
  public:
   Missed() noexcept = default;
@@ -171,7 +171,7 @@ STRETTO_INLINE void entering(Predictor own, Predictor result, const Code* q, std
   if (own == Predictor::second && result == own) fresh<Predictor::second>(q, base, slope);
 }
 
-// Largest result of the last step, if all steps before it fit 16 bits, as codes and their second differences must; else
+// Largest result of the last step, if all before it fit 16 bits, as codes and their second differences must; else
 // kBeyond16.
 inline constexpr int kBeyond16 = 1 << 30;
 STRETTO_INLINE int reach16(const Quantised& codes, Predictor own, Predictor result, const NarrowGroup& a) noexcept {
@@ -215,7 +215,7 @@ std::size_t add_in_steps(const std::uint8_t* a, std::size_t words, const T* x, c
   return sum;
 }
 
-// reach: that of codes of 16 bits.
+// reach: reach16().
 template <class Code>
 STRETTO_INLINE std::size_t add_codes(const NarrowGroup& group, Code* q, Predictor own, int reach, PrefetchCursor ahead,
                                      Missed missed, std::uint8_t* out) noexcept {
@@ -243,7 +243,7 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), 0, ahead_of(x), Missed(), out);
 }
 
-// Section of the stream's group as the summand of x: the map that is written for x's missing places must be its map.
+// The map of x's missing places must be the stream's.
 struct SameMapInto {
   static constexpr bool kSome = true;
   Type type;
@@ -258,7 +258,7 @@ struct SameMapInto {
   }
 };
 
-// Equal missing places in the group and in x, and one value for them in each; declines all others.
+// Declines unless the missing places are equal, with one value in each.
 template <class T>
 std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                              std::uint8_t* out, Tally* tally) noexcept {

@@ -162,7 +162,7 @@ static inline int choose_order32(const std::int32_t* q, Coding orders) noexcept 
     m[6 + k] = magnitude32(d);
     m[12 + k] = magnitude32(_mm512_sub_epi32(d, _mm512_sub_epi32(q1, q2)));
   }
-  // Word i of `bits`, then of `rest`: the bit length for m[i].
+  // Word i of `bits`, then of `rest`, belongs to m[i].
   __m512i bits = _mm512_castsi128_si512(or_each(m[0], m[1], m[2], m[3]));
   bits = _mm512_inserti32x4(bits, or_each(m[4], m[5], m[6], m[7]), 1);
   bits = _mm512_inserti32x4(bits, or_each(m[8], m[9], m[10], m[11]), 2);

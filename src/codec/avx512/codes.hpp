@@ -1,12 +1,11 @@
-// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16. A
-// prefix sum over the partial sums follows.
+// Byte dot products (VPDPBUSD) sum four residuals of up to 8 bits, word dot products (VPDPWSSD) two of up to 16.
 #pragma once
 
 #include "codec/avx512/group.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Two halves abreast, in the lower and upper quadwords of each lane: two blocks in bytes, or half blocks in words.
+// In the lower and upper quadwords of each lane: two blocks in bytes, or half blocks in words.
 struct AbreastTables {
   // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
@@ -107,7 +106,7 @@ struct SumsAndMoments {
 struct Words {
   __m512i e, code;
 };
-// `code` is the code before the dword plus the difference before it.
+// `code`: the dword's predecessor plus `difference`.
 struct Predecessor {
   __m512i difference, code;
 };
@@ -117,8 +116,7 @@ struct SecondOrderWords {
 };
 STRETTO_INLINE __m512i weights(int w) noexcept { return pinned(_mm512_set1_epi32(w)); }
 
-// one() decodes a block of any width; sums_of_two(), words_of_two() and codes_of_two() two narrow blocks. These steps
-// overlap for three pairs.
+// one() decodes a block of any width; sums_of_two(), words_of_two() and codes_of_two() two narrow blocks.
 
 template <bool kUnsigned>
 struct PlainBlocks {};
@@ -133,7 +131,7 @@ STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned
   return read_pair<kUnsigned>(p, w);
 }
 
-// All words of `code` hold the code before the block.
+// In all words: the code before the block.
 struct FirstBlocks {
   __m512i code;
   __m512i ones, shares, quad[4];
@@ -225,7 +223,6 @@ STRETTO_INLINE __m512i before_quadwords(__m512i& before, __m512i own) noexcept {
   before = _mm512_sub_epi32(after, _mm512_slli_epi64(after, 32 + kLog));
   return found;
 }
-// State before each dword from sums and moments of dwords.
 template <int kLog>
 STRETTO_INLINE Predecessor before_words(__m512i& state, __m512i sums, __m512i moments, __m512i after) noexcept {
   constexpr __mmask16 kUpper = 0xaaaa;

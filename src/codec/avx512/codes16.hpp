@@ -1,12 +1,12 @@
-// Two blocks of up to 16 planes at a time, as codes.hpp decodes narrow ones: a branch on widths would be mispredicted.
-// Residuals are words, so a sum of four takes two dot products.
+// Two blocks of up to 16 planes at a time: a branch on widths would be mispredicted. A sum of four residuals takes two
+// dot products.
 #pragma once
 
 #include "codec/avx512/codes.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Dwords stand for the places of AbreastTables. Of four residuals a register holds 0 and 1, and another 2 and 3.
+// Of four residuals a register holds 0 and 1, and another 2 and 3.
 struct WordTables {
   // Planes of width w to reversed quadwords: low bytes of eight residuals, then their high bytes, in each lane.
   alignas(64) std::uint8_t spread[17][64];

@@ -1,4 +1,4 @@
-// Groups with wide codes or exceptions. Checks every code of a float, and declines those beyond 32 bits.
+// Checks every code of a float, and declines those beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 
@@ -248,7 +248,6 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   return words;
 }
 
-// Codes beyond 31 bits.
 std::size_t compress_codes64(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out, Tally* tally) noexcept {
   __m512i most = _mm512_setzero_si512(), any = most;
   for (int i = 0; i < kGroup; i += 8) {

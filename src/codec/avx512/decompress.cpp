@@ -22,7 +22,7 @@ struct Scale {
   double inverse = 1 / divisor;
 };
 
-// Division takes longest: means over a power of two of contributions do without.
+// Division takes longest: means over a power of two do without.
 template <std::floating_point T>
 Scale scale_of(const Grid<T>& grid, std::uint32_t divisor) noexcept {
   if (divisor > 1 && divides_exactly<T>(grid.width, divisor))
@@ -54,7 +54,6 @@ STRETTO_INLINE void put(T* y, __m512i v) noexcept {
 STRETTO_INLINE __m512 vector_of(float v) noexcept { return _mm512_set1_ps(v); }
 STRETTO_INLINE __m512d vector_of(double v) noexcept { return _mm512_set1_pd(v); }
 
-// Where decoded values go.
 template <bool kStream, class T>
 struct Output {
   static constexpr bool kFilled = false;
@@ -239,7 +238,6 @@ void decode_scaled(const NarrowGroup& g, const Scale& s, bool single, Out<kStrea
   if constexpr (std::is_floating_point_v<T>) decode<Product::through_double, false>(g, s, out);
 }
 
-// Codes of a group without planes, and without a slope, are equal.
 STRETTO_INLINE bool has_equal_codes(const NarrowGroup& g) noexcept {
   return _mm256_testz_si256(g.widths, g.widths) && (g.predictor != Predictor::second || g.slope == 0);
 }

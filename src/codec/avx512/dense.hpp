@@ -1,5 +1,4 @@
-// The entropy stage (dense/coder.hpp). A set's 32 states are two registers of 16-bit words; a block's table lies in
-// registers.
+// A set's 32 states (dense/coder.hpp) are two registers of 16-bit words; a block's table lies in registers.
 #pragma once
 
 #include "codec/avx512/planes.hpp"
@@ -7,8 +6,8 @@
 
 namespace stretto::codec::avx512 {
 
-// A block's planes are one register up to kMostWidth, else taken one by one. Decoders look up symbols beyond
-// kMostSymbol in two registers; encoders use scalar code for them.
+// A block's planes are one register up to kMostWidth, else taken one by one. Beyond kMostSymbol decoders look up in two
+// registers; encoders use scalar code.
 inline constexpr int kMostWidth = 16;
 inline constexpr int kMostSymbol = 31;
 

@@ -78,7 +78,7 @@ STRETTO_INLINE __m512i next_symbol(__m512i symbols, __m512i slot, __m512i thresh
 STRETTO_INLINE __m512i threshold(const dense::Table& t, int k) noexcept {
   return _mm512_set1_epi32(static_cast<int>(t.threshold[k]));
 }
-// The sign says that the slot lies below the threshold.
+// Negative if the slot lies below the threshold.
 STRETTO_INLINE __m512i below(__m512i slot, const dense::Table& t, int k) noexcept {
   return _mm512_sub_epi16(slot, threshold(t, k));
 }
@@ -192,7 +192,6 @@ STRETTO_INLINE std::uint32_t lanes_of_class(__m256i classes, int k) noexcept {
   return _mm256_cmpge_epu8_mask(classes, _mm256_set1_epi8(static_cast<char>(k)));
 }
 
-// The planes of a block of any width, by its classes.
 template <bool kUnsigned>
 __attribute__((noinline)) void take_planes(const std::uint8_t* symbols, int width, LowBits& low,
                                            std::uint8_t* planes) noexcept {

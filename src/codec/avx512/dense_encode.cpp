@@ -26,7 +26,7 @@ struct LowBits {
   std::uint64_t at, held;
 };
 
-// A block of at most 2 kPairs + 1 planes, and at most 16.
+// At most 2 kPairs + 1 planes, and at most 16.
 template <int kPairs, bool kUnsigned>
 STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint8_t* classes, std::uint32_t* at_least,
                                 LowBits& low) noexcept {
@@ -42,7 +42,7 @@ STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint
   const Words<2 * kPairs> plane(z), mask(_mm512_alignr_epi32(zero, at, 1));
   const __m512i sum = _mm512_loadu_si512(at_least);
   _mm512_storeu_si512(at_least, _mm512_dpbusd_epi32(sum, _mm512_popcnt_epi8(at), _mm512_set1_epi8(1)));
-  // A value has as many bits in `at` as its class.
+  // A value's class is its number of bits in `at`.
   const __m512i each =
       _mm512_popcnt_epi8(transpose(_mm512_permutexvar_epi8(_mm512_load_si512(kTables.spread[16]), at)));
   __m256i sums = _mm512_castsi512_si256(each);
@@ -146,7 +146,7 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], x.high);
 }
 
-// Symbol s, a byte, to bytes 2 s and 2 s + 1 of a word.
+// To bytes 2 s and 2 s + 1 of a word.
 STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
   const __m512i words = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   const __m512i twice = _mm512_add_epi16(words, words);
@@ -154,8 +154,8 @@ STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
 }
 
 // With d = f 2^shift, of 16 bits, x / f is x 2^shift / d. The product of its upper word u and the reciprocal of d is at
-// most 3 below: u 2^16 / d is less than 2 below, and the roundings of reciprocal and product cost less than 1 each. So
-// the remainder is below 4 f, which has 14 bits.
+// most 3 below: u 2^16 / d is less than 2 below, and each rounding costs less than 1. So the remainder is below 4 f,
+// which has 14 bits.
 STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Set& x, std::uint8_t* out) noexcept {
   const auto look = [&](const std::uint16_t* table) {
     return _mm512_permutexvar_epi8(symbols, _mm512_load_si512(table));
@@ -172,7 +172,7 @@ STRETTO_INLINE std::uint8_t* put_step(const dense::Table& t, __m512i symbols, Se
   const __m512i rest = _mm512_sub_epi16(low, _mm512_mullo_epi16(q, f)), f2 = _mm512_add_epi16(f, f);
   const __m512i over2 = _mm512_sub_epi16(rest, f2), rest2 = _mm512_min_epu16(rest, over2);
   const __m512i over1 = _mm512_sub_epi16(rest2, f), rest1 = _mm512_min_epu16(rest2, over1);
-  // 2 and 1 less than 3 where a remainder is not over.
+  // Each is -1 where its remainder is not over.
   const __m512i less2 = _mm512_srai_epi16(over2, 15), less1 = _mm512_srai_epi16(over1, 15);
   const __m512i most = _mm512_add_epi16(q, _mm512_set1_epi16(3));
   const __m512i quotient = _mm512_add_epi16(_mm512_add_epi16(most, _mm512_add_epi16(less2, less2)), less1);

@@ -28,7 +28,7 @@ STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   return _mm512_sub_epi16(d, _mm512_sub_epi16(before, _mm512_loadu_si512(q - 2)));
 }
 
-// `code` ends with the code before the block, `difference` with the difference before it.
+// The last words belong to the block before.
 template <int kOrder>
 struct Residuals16 {
   __m512i code, difference;
@@ -59,8 +59,8 @@ STRETTO_INLINE Pair next(Residuals32<kOrder>& s, Pair q) noexcept {
   return e;
 }
 
-// Hardware prefetching ends at the page. Each block prefetches its share of a group's values, two groups ahead and into
-// the second cache: the first one's outstanding misses limit what comes from memory, and stores need them too.
+// Hardware prefetching ends at the page. Each block prefetches its share of values two groups ahead, into the second
+// cache: stores need the first one's outstanding misses.
 struct PrefetchCursor {
   const char* at;
   std::size_t share;

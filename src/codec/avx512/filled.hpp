@@ -1,5 +1,4 @@
-// Groups with missing data: values far beyond every code, infinities and NaN. Their places take neighbours' codes. No
-// branch depends on a place.
+// Groups with missing data: values far beyond every code, infinities and NaN. No branch depends on a place.
 #pragma once
 
 #include <bit>
@@ -77,7 +76,7 @@ STRETTO_INLINE bool find_missing(const double* x, const Grid<double>& g, double*
   return some != 0;
 }
 
-// Returns the places whose values have the bits of `missing`, and codes the others.
+// Returns the places of `missing`, and codes the others.
 STRETTO_INLINE std::uint32_t quantise_filled_block16(const float* x, const Grid<float>& g, __m512i missing,
                                                      SumRange<float>& range, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);
@@ -107,7 +106,7 @@ STRETTO_INLINE std::uint32_t quantise_filled_block16(const double* x, const Grid
   return ~valid;
 }
 
-// Goes on where quantise16() ended. Not safe if no value is missing, or missing values differ.
+// Follows quantise16(). Not safe if no value is missing, or missing values differ.
 template <class T>
 STRETTO_INLINE Quantised quantise_filled16(const T* x, const Grid<T>& g, const Blocks16<T>& good, std::int16_t* q,
                                            MissingPlaces<T>* missing) noexcept {
@@ -125,8 +124,8 @@ STRETTO_INLINE Quantised quantise_filled16(const T* x, const Grid<T>& g, const B
   return missing->all != ~0u ? range.all(static_cast<std::uint32_t>(g.safe_code32)) : Quantised{true, 0, 0};
 }
 
-// Missing places take the code before them; those at the front, the first code. Some place is not missing. Overwrites
-// the word before q.
+// Missing places take the code before them; those at the front, the first. Some place is not missing. Overwrites the
+// word before q.
 template <class T>
 STRETTO_INLINE void fill16(const MissingPlaces<T>& missing, std::int16_t* q) noexcept {
   const auto first = static_cast<int>(_tzcnt_u32(~missing.all));

@@ -1,4 +1,4 @@
-// A narrow group with the checks of parse_group().
+// Narrow groups, with the checks of parse_group().
 #pragma once
 
 #include "codec/avx512/missing_map.hpp"
@@ -41,7 +41,7 @@ struct AlikeRunsInto {
   }
 };
 
-// True: the words are a well-formed narrow group, without exceptions or, as `to` says, with them.
+// True: a well-formed narrow group, without exceptions or, as `to` says, with them.
 template <class To>
 STRETTO_INLINE bool read_group_to(const std::uint8_t* p, std::size_t words, NarrowGroup* g, To to) noexcept {
   g->base = g->slope = 0;

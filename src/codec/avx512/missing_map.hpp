@@ -1,4 +1,3 @@
-// The map of a full group's missing places, without a branch on a place.
 #pragma once
 
 #include <bit>
@@ -31,7 +30,7 @@ STRETTO_INLINE std::uint32_t bits_of(Mask mask) noexcept {
   return bits;
 }
 
-// Stores in halves: loads wait long for the upper half of a store of 64 bytes.
+// Loads wait long for the upper half of a store of 64 bytes.
 STRETTO_INLINE void store_halves(void* p, __m512i v0, __m512i v1) noexcept {
   auto* const at = static_cast<__m256i*>(p);
   _mm256_storeu_si256(at, _mm512_castsi512_si256(v0));
@@ -102,7 +101,7 @@ STRETTO_INLINE std::size_t write_missing_map(__m512i v0, __m512i v1, std::uint8_
   return padded_map(2 + n);
 }
 
-// Places of the map of n bytes of runs. False if it is malformed.
+// False if the n bytes are malformed.
 STRETTO_INLINE bool read_runs(const std::uint8_t* p, std::size_t n, __m512i* v0, __m512i* v1) noexcept {
   if (n == 0) return false;
   // Bit j of word i: place 64 i + j begins a run.
@@ -153,7 +152,7 @@ struct AlikeValue {
   std::size_t bytes;
   bool is_sum;
 };
-// Behind a map of `map` bytes, whose section is uniform. Bytes of the section; 0 if malformed.
+// Of a uniform section with a map of `map` bytes. Returns the section's bytes; 0 if malformed.
 STRETTO_INLINE std::size_t read_alike_value(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                             AlikeValue* v) noexcept {
   const auto size = static_cast<std::size_t>(value_bytes(type));
@@ -168,7 +167,7 @@ STRETTO_INLINE std::size_t read_alike_value(const std::uint8_t* p, std::size_t l
   return bytes == 0 || left - map < bytes ? 0 : map + bytes;
 }
 
-// A section of runs and of one value, whose places need not be known.
+// Runs and one value, without places.
 struct AlikeRuns {
   const std::uint8_t* map;
   std::size_t bytes;

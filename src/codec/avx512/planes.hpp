@@ -88,7 +88,7 @@ STRETTO_AVX512_BEGIN
 #define STRETTO_INLINE static inline __attribute__((always_inline))
 #define STRETTO_MEMBER inline __attribute__((always_inline))
 
-// Keeps a constant in a register; the compiler would reload it.
+// The compiler would reload the constant.
 STRETTO_INLINE __m512i pinned(__m512i v) noexcept {
   asm("" : "+v"(v));
   return v;
@@ -122,7 +122,7 @@ STRETTO_INLINE __m512i high_planes(__m512i e0, __m512i e1) noexcept {
   return _mm512_permutexvar_epi8(_mm512_load_si512(kTables.planes), t);
 }
 
-// One more than the highest plane that differs from the plane below (signed) or from zero (unsigned).
+// One more than the highest plane that differs from the next lower (signed) or zero (unsigned).
 STRETTO_INLINE unsigned signed_width(__m512i planes) noexcept {
   const __m512i below = _mm512_alignr_epi32(planes, _mm512_setzero_si512(), 15);
   return 32 - _lzcnt_u32(_mm512_cmpneq_epi32_mask(planes, below));
@@ -138,8 +138,7 @@ STRETTO_INLINE unsigned unsigned_width(__m256i planes) noexcept {
   return 32 - _lzcnt_u32(_mm256_test_epi32_mask(planes, planes));
 }
 
-// bits_of_words() of eight blocks. A block's planes take long to find, and their place is known after the block before:
-// all blocks are sorted before the first is written.
+// bits_of_words() of eight blocks, all sorted before the first is written: a block's planes take long to find.
 struct Bits8 {
   __m512i of[8];
 };
@@ -276,8 +275,7 @@ STRETTO_INLINE std::size_t write_widths(__m256i w, std::uint8_t* p, Form* form) 
   return packed + 4;
 }
 
-// Widths are taken from a register: loads would wait for all stores in between, whose addresses depend on earlier
-// widths.
+// Widths are in a register: loads would wait for all stores in between, whose addresses depend on earlier widths.
 struct WidthReader {
   __m256i widths;
 };
@@ -295,7 +293,7 @@ STRETTO_INLINE void push8(WidthWriter& w, std::uint64_t eight) noexcept {
   w.widths = _mm256_permute4x64_epi64(_mm256_blend_epi32(w.widths, v, 3), 0x39);
 }
 
-// *begin receives the start of the widths. False if malformed; does not check their sum.
+// *begin: the start of the widths. False if malformed; does not check their sum.
 STRETTO_INLINE bool read_widths(Form form, const std::uint8_t* group, const std::uint8_t* end, __m256i* widths,
                                 const std::uint8_t** begin) noexcept {
   std::uint32_t mask = ~0u;

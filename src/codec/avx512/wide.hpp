@@ -9,7 +9,7 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// A wide or narrow group without exceptions.
+// Without exceptions.
 struct AnyGroup {
   Predictor predictor;
   bool wide;
@@ -41,7 +41,6 @@ static inline bool read_any(const std::uint8_t* p, std::size_t words, AnyGroup* 
   return planes >= 0 && widths - g->planes == 4 * planes;
 }
 
-// 32 numbers of 64 bits.
 struct Quad {
   __m512i v[4];
 };
@@ -112,7 +111,6 @@ static inline void read_codes(const AnyGroup& g, std::int64_t* q) noexcept {
   }
 }
 
-// Numbers of 32 bits from the low or the high halves.
 STRETTO_INLINE Pair halves_of(const Quad& e, int high) noexcept {
   const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
   const __m512i index = _mm512_add_epi32(even, _mm512_set1_epi32(high));
@@ -206,7 +204,6 @@ static inline std::size_t encode_wide(Predictor predictor, const std::int64_t* q
   return encode_wide<Predictor::second>(q, ahead, out);
 }
 
-// The costs of an order: `m` has the magnitudes of each run.
 STRETTO_INLINE long long cost_of_runs64(const __m512i (&m)[6], bool is_signed) noexcept {
   const __m512i zero = _mm512_setzero_si512();
   const __m512i a = merge128(merge64(m[0], m[1]), merge64(m[2], m[3])), b = merge128(merge64(m[4], m[5]), zero);

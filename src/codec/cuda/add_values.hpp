@@ -9,7 +9,7 @@ template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // The largest code, known at the end, decides if groups are wide. If narrow was wrong, the last block repeats all.
+  // The last block repeats all if the largest code, known at the end, is wide.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;
@@ -28,7 +28,7 @@ struct AddValues {
     grid_of_codes_.r = 1;
     return o;
   }
-  // True if all groups must be written again, wide.
+  // True if all groups must be written again.
   STRETTO_DEVICE bool widen(u64 bound) {
     const bool again = !wide && ha_.bound + bound > kNarrowLimit;
     wide = wide || again;

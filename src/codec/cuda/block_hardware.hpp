@@ -41,7 +41,7 @@ constexpr u64 scratch_bytes(Scratch s) {
   }
 }
 
-// Codes: holds groups' codes, else only words.
+// Codes: for groups' codes, else only words.
 template <class C, int Warps, bool Codes>
 struct BlockMemory {
   static constexpr int kRow = Codes ? kGroup : 16 / sizeof(C);

@@ -38,7 +38,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Decodes groups g, g + stride, ..., while the next group's words and index are loaded.
+  // Groups g, g + stride, ...; the next group's words and index are loaded meanwhile.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);
@@ -271,7 +271,7 @@ struct Range {
   using C = Code<T>;
   Values x;
   u64 count;
-  double above;  // magnitudes from here on are left out
+  double above;  // least magnitude left out
   // Maxima of ~ordered(v) and of ordered(v), 0 for none; number left out.
   u64* found;
 

@@ -71,7 +71,7 @@ int launch_kernel(void (*kernel)(Parameter...), unsigned blocks, int threads, cu
   return cudaLaunchKernelEx(&configuration, kernel, Parameter(argument)...);
 }
 
-// Clears counters and descriptors, calls start(blocks, control, descriptors, scratch, stream), and copies the result.
+// start(blocks, control, descriptors, scratch, stream) is called between clearing counters and copying the result.
 template <class Start>
 int enqueue(const Arguments& a, Start start) {
   Room room;

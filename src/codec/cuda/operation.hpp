@@ -31,7 +31,7 @@ struct Arguments {
   u8* out;
   u64 capacity;
   double eps, width;
-  double above;  // range: finite values of this magnitude and more are left out and counted in the result's bytes
+  double above;  // range: least magnitude left out, and counted in the result's bytes
   u32 divisor;
   void* workspace;
   Result* result;

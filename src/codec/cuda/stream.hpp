@@ -1,5 +1,4 @@
-// Headers and index in device memory, with all checks of codec/stream/inspect.cpp but the checksum. Streams begin at
-// multiples of 8 bytes.
+// All checks of codec/stream/inspect.cpp but the checksum. Streams begin at multiples of 8 bytes.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

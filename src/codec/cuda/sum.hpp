@@ -1,5 +1,5 @@
-// Narrow groups with equal places of exceptions add residuals without decoding; the operand of lower order is
-// differenced. All others take 64-bit codes in device memory.
+// Narrow groups with equal places of exceptions add residuals without decoding. All others take 64-bit codes in device
+// memory.
 #pragma once
 
 #include "codec/cuda/compress.hpp"

@@ -1,6 +1,6 @@
-// One kernel writes a stream in one pass. Each warp of a block plans a group of the tile, the block finds the tile's
-// place by look-back, and each warp writes its group. The last block to end writes the header. Reading a stream, warps
-// take groups in turn and wait for none.
+// One kernel writes a stream in one pass. Each warp plans a group of the tile, the block finds the tile's place by
+// look-back, and each warp writes its group. The last block writes the header. Reading a stream, warps take groups in
+// turn.
 //
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
@@ -169,7 +169,7 @@ class StreamWriter {
         by_one_lane<W>([&] { shared.words[w] = words; });
       });
       block_.each_warp([&](int w) {
-        // Another warp requests the next tile: memory latencies overlap.
+        // Another warp's request overlaps the latencies.
         if (w == 1) by_one_lane<W>([&] { shared.tile = alone ? tile + 1 : W::fetch_add(&o_.control->tiles, 1); });
         if (w) return;
         u64 sum = 0;
@@ -228,8 +228,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// An operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over its
-// groups. After success one lane calls done(control), which returns the result's bytes.
+// Without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over its groups. After
+// success one lane calls done(control), which returns the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

@@ -1,5 +1,4 @@
-// The entropy stage: residuals in planes to classes, low bits and states, and back. coder.cpp is the reference of the
-// kernels.
+// The entropy stage, from residuals in planes to classes, low bits and states. coder.cpp is the kernels' reference.
 #pragma once
 
 #include "codec/dense/bits.hpp"

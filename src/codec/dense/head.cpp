@@ -11,7 +11,7 @@ constexpr std::uint8_t kHeadWide = 1u << 2, kHeadExceptions = 1u << 3;
 
 bool fits(std::int64_t v, bool wide) noexcept { return wide || static_cast<std::int32_t>(v) == v; }
 
-// The common groups: narrow, without exceptions, with widths. False, with undefined parts, for others.
+// For narrow groups without exceptions, with widths. False, with undefined parts, for others.
 bool take_plain_apart(const std::uint8_t* p, std::size_t words, Parts* parts) noexcept {
   if (words == 0) return true;
   const auto word = load<std::uint32_t>(p);

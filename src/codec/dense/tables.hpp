@@ -1,4 +1,4 @@
-// Tables are made of counts in integers, so that every encoder gets equal ones.
+// Made by integer arithmetic, so that every encoder gets equal tables.
 #pragma once
 
 #include "codec/dense/layout.hpp"

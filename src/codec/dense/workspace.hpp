@@ -1,4 +1,4 @@
-// A thread's memory, from its first use to the thread's end. Chunks touch mostly below 1 MB of the 20 MB.
+// A thread's memory, until it ends. Chunks touch mostly below 1 MB of the 20 MB.
 #pragma once
 
 #include "codec/dense/reader.hpp"

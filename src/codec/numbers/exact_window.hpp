@@ -1,4 +1,4 @@
-// 256 bits of an exact sum, from the last bit of the grid's width on, for numbers of similar magnitude.
+// 256 bits of an exact sum, from the last bit of the grid's width on.
 #pragma once
 
 #include <algorithm>
@@ -123,7 +123,7 @@ class Window {
     return sums ? sum(reader.bytes(), negate, n) : value(reader.bytes(), negate, n);
   }
 
-  // In stored form, up to 36 bytes. Returns the bytes.
+  // In stored form, up to 36 bytes.
   std::size_t write(Number n, std::uint8_t* out) const noexcept {
     const bool negative = n.limb[3] >> 63;
     negate_if(n, negative);

@@ -23,7 +23,7 @@ struct Grid {
   // or 2^-53. |x - y| <= w/2 + 2 |q| w u is below eps (1 - 2^-15) if |q| <= (h - 2^-14) / (4 u) and |y| <= largest.
   double safe_code = 0;    // float32: at most 8,191, so that second differences fit 16 bits
   double safe_code32 = 0;  // at most 2^21 - 1 for float32, 2^31 - 1 for float64
-  // By whose costs encoders choose the order of prediction: fixed or dense.
+  // fixed or dense: by whose costs the order of prediction is chosen.
   Coding orders = Coding::fixed;
 };
 

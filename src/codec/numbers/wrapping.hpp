@@ -1,4 +1,4 @@
-// Sums and differences modulo 2^n, in which codes of damaged streams may leave their type.
+// Codes of damaged streams may leave their type.
 #pragma once
 
 #include <concepts>

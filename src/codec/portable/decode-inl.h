@@ -14,7 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace stretto::codec::HWY_NAMESPACE {
 #if STRETTO_PORTABLE_TARGET
 
-// *carry + v[0] + ... + v[i]; the last sum is the next carry.
 HWY_INLINE V16 RunningSum(V16 v, V16& carry) {
   const Tag<std::int16_t> d;
   const Tag<std::uint8_t> d8;

@@ -17,7 +17,7 @@ struct Start {
   std::int32_t base = 0, slope = 0;
 };
 
-// Raised codes keep their base and have no slope (docs/format.md, Sums).
+// docs/format.md, Sums.
 template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};
@@ -109,7 +109,6 @@ HWY_INLINE bool SumsAreSmall(const PackedGroup& a, const Codes1024& codes, Predi
   return reach <= 0x7fff;
 }
 
-// The stream's residuals join the codes at their own order.
 template <class Between>
 std::size_t AddRow(const PackedGroup& a, Predictor own, Predictor result, std::int16_t* q, const void* ahead,
                    std::uint8_t* out, const Between& between) {

@@ -1,4 +1,4 @@
-// Byte shuffles by the set of missing words among eight: each takes the previous present word.
+// Byte shuffles by the set of missing words: each takes the previous present word.
 #pragma once
 
 #include <cstdint>

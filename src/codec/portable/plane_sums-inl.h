@@ -1,6 +1,5 @@
-// Sums in bit planes: a full adder on vectors whose lanes are blocks. Four planes at a time are transposed as words,
-// added, and transposed back. This pass also raises the operand of lower order: it subtracts the planes shifted by one
-// place. All blocks add equally many planes, so no branch depends on a width.
+// Sums in bit planes: a full adder on vectors whose lanes are blocks. This pass also raises the operand of lower order:
+// it subtracts the planes shifted by one place. All blocks add equally many planes, so no branch depends on a width.
 #if defined(STRETTO_PORTABLE_PLANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
 #undef STRETTO_PORTABLE_PLANE_SUMS_INL_H_
@@ -156,7 +155,7 @@ HWY_NOINLINE std::uint8_t* AddQuads(const PackedGroup& low, bool negate_low, con
 template <bool kSigned, int kRaise>
 HWY_INLINE std::uint8_t* AddPlanes(const PackedGroup& low, bool negate_low, const PackedGroup& high, bool negate_high,
                                    std::uint8_t* width, std::uint8_t* at) {
-  // Each raise takes a bit, and so does a sign of the other operand alone. Raised residuals have signs.
+  // Each raise takes a bit (codec/avx512/add.cpp).
   const auto sign = [](const PackedGroup& g) { return kSigned && g.predictor == Predictor::none_unsigned; };
   const int planes = 1 + std::max(low.widest + (kRaise > 0 ? kRaise : sign(low)), high.widest + sign(high));
   switch ((planes + 3) / 4) {

@@ -42,7 +42,7 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// Values without codes, or with codes to check. Declines codes beyond 32 bits.
+// Declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
@@ -71,7 +71,7 @@ std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* 
   return AddPacked(ga, gb, negate_b, out, kNothing);
 }
 
-// Equal missing places in a and x, and one value in x. Declines all others.
+// Declines unless a and x miss equal places, and x has one value there.
 template <class T>
 HWY_NOINLINE std::size_t AddAlikeValues(const std::uint8_t* a, std::size_t words, const T* x, Codes1024& codes,
                                         const Missing& missing, double width, std::uint8_t* out, std::size_t room) {
@@ -142,7 +142,7 @@ void DecompressTo(const PackedGroup& g, const Grid<T>& grid, std::uint64_t code_
     return DecompressTo<kStream>(g, finer, code_bound, 1, y);
   }
   if constexpr (sizeof(T) == 4) {
-    // In either precision the product of 16 and 24 bits is rounded once.
+    // The product of 16 and 24 bits is rounded once.
     if (divisor == 1 && PutSmall<kStream>(g, grid, NoGaps(), y)) return;
   }
   Codes1024 codes;

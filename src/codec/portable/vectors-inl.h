@@ -1,5 +1,4 @@
-// At most 32 bytes, the bytes or planes of one block: wider vectors gain little, and all shapes are compile-time
-// constants.
+// At most 32 bytes, the bytes or planes of one block: wider vectors gain little.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_
@@ -54,7 +53,7 @@ struct Row {
   T* at() noexcept { return memory + kBefore; }
 };
 
-// At most 8 lanes. GCC 12 may spill masks and read 32 bits back, where calls come between (as under ThreadSanitizer).
+// At most 8 lanes. GCC 12 may spill masks and read 32 bits back (codec/avx512/missing_map.hpp).
 template <class D, class Mask>
 HWY_INLINE std::uint32_t MaskBits(D d, Mask mask) {
   static_assert(hn::MaxLanes(D{}) <= 8);

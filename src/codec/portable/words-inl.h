@@ -1,5 +1,4 @@
-// A block of 16-bit residuals between bit planes and one vector of 64 bytes. All 16 possible planes are handled: no
-// branch depends on the width.
+// A block of 16-bit residuals between bit planes and one vector of 64 bytes. No branch depends on the width.
 #if defined(STRETTO_PORTABLE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_WORDS_INL_H_
 #undef STRETTO_PORTABLE_WORDS_INL_H_

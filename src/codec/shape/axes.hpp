@@ -6,7 +6,7 @@
 
 namespace stretto::codec::shaped {
 
-// A sample of an array's groups, by whose bytes its axes are chosen.
+// Some of an array's groups, by whose bytes its axes are chosen.
 class Sample {
  public:
   explicit Sample(std::uint64_t count) noexcept;
@@ -18,7 +18,6 @@ class Sample {
   // Estimated bytes of values, without a shape.
   double values(Type t, const void* x, double eps, const Options& options) noexcept;
 
-  // The axes that predict best, and their estimated bytes.
   Axes choose(const Shape& shape, const std::int32_t* q, const Options& options, double* bytes) noexcept;
 
  private:

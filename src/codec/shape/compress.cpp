@@ -194,7 +194,7 @@ Status compress_shaped(Type t, const void* x, const Shape& shape, double eps, Mu
   const Status s = writer.write(out, written);
   if (s == Status::buffer_too_small) return write_dense();
   if (s != Status::ok || writer.gains_clearly()) return s;
-  // The sample may be wrong, by a third where the array changes along its slow axes: the shorter stream is kept.
+  // The sample may be wrong, by a third: the shorter stream is kept.
   const std::size_t bytes = *written;
   const std::unique_ptr<std::byte[]> kept(new (std::nothrow) std::byte[bytes]);
   if (!kept) return s;

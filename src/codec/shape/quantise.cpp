@@ -18,7 +18,7 @@ std::size_t head_bytes(std::uint32_t word) noexcept {
   return 4 + (base ? 4 : 0) + (predictor == Predictor::second ? 4 : 0);
 }
 
-// The group is written to `p`, without its exceptions section. Returns the words.
+// Writes the group to `p`. Returns the words.
 std::size_t without_exceptions(const GroupView& view, std::uint8_t* p, std::size_t words) noexcept {
   const auto word = load<std::uint32_t>(p);
   const std::size_t head = head_bytes(word);

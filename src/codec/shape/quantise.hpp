@@ -6,9 +6,9 @@
 
 namespace stretto::codec::shaped {
 
-// Codes of the count > 0 values at x in 32 bits, those of exceptions filled, and for floats which places are
-// exceptions: 32 words a group, bit j of word b for place 32 b + j. False, with unspecified codes: a code needs more
-// than 32 bits. `info`: type, eps and width; receives code bound and exceptions.
+// Codes of the count > 0 values at x in 32 bits, those of exceptions filled, and for floats the exceptions, as Lanes of
+// each group. False, with unspecified codes: a code needs more than 32 bits. `info`: type, eps and width; receives code
+// bound and exceptions.
 bool quantise(const void* x, std::uint64_t count, Info* info, std::int32_t* q, std::uint32_t* lanes,
               const Kernels& kernels, const Options& options) noexcept;
 

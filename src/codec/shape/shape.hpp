@@ -13,9 +13,9 @@ struct Shape {
   std::uint64_t extent[kMaxAxes] = {};
 };
 
-// As compress(): a shaped stream where a sample of the codes promises that it is shorter, else a dense one.
-// compress_bound() of the count is enough room. Operations on shaped streams are `unsupported`; they decode and
-// validate like others. Allocates 4 bytes a value, and an eighth of a byte for floats. Ignores options.coding.
+// As compress(): a shaped stream if a sample promises that it is shorter, else a dense one. compress_bound() of the
+// count is enough room. Operations on shaped streams are `unsupported`; they decode and validate like others. Allocates
+// 4 bytes a value, and an eighth of a byte for floats. Ignores options.coding.
 Status compress_shaped(Type t, const void* x, const Shape& shape, double eps, MutableBytes out, std::size_t* written,
                        const Options& = {}) noexcept;
 

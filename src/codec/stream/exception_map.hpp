@@ -10,7 +10,6 @@
 
 namespace stretto::codec {
 
-// Lanes of a group of m values.
 constexpr std::uint32_t lanes_below(int b, int m) noexcept {
   const int n = m - kBlock * b;
   return n >= kBlock ? ~0u : n <= 0 ? 0u : (1u << n) - 1;

@@ -83,7 +83,7 @@ struct Pair {
   }
 };
 
-// Each operand has one short value for all exceptions, such as a fill value; `both` is their sum.
+// Each operand has one short value for all exceptions; `both` is their sum.
 template <class T>
 std::uint8_t* write_uniform_sums(const Pair<T>& pair, const ExceptionSummand& a, const ExceptionSummand& b,
                                  bool negate_b, const std::uint8_t* both, std::size_t both_bytes, std::uint8_t* p,

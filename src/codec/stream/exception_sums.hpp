@@ -31,7 +31,7 @@ struct UniformSums {
 using WriteUniformSums = std::uint8_t* (*)(const UniformSums& s, std::uint8_t* p, std::uint8_t* end);
 
 // Writes the exceptions of a + b or a - b at `lanes`, the union of both, and returns the end. Null if [p, end) might be
-// too short, checked with a margin before each sum or block of sums. `kernel` may be null.
+// too short. `kernel` may be null.
 template <class T>
 std::uint8_t* write_exception_sums(const ExceptionSummand& a, const ExceptionSummand& b, bool negate_b,
                                    const Lanes lanes, double width, std::uint8_t* p, std::uint8_t* end,

@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kNarrowLimit = 0x7fffffff;        // largest code
 inline constexpr std::uint64_t kCodeLimit = 0x7fffffffffffffff;  // largest code bound of a sum
 
 inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound decoded in single precision
-// Largest excess of a sum of groups without exceptions over both: word, base and slope, wider widths, up to two planes
-// per block.
+// Largest excess of a sum of groups without exceptions over both: word, base and slope, wider widths, two planes per
+// block.
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
@@ -60,7 +60,7 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
-// Bytes of the lengths before a fixed chunk of a dense stream; `groups`: from that chunk to the end.
+// Of the lengths before a fixed chunk of a dense stream; `groups`: from that chunk to the end.
 constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
   return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
 }

@@ -16,7 +16,7 @@ inline std::uint64_t magnitude(std::int64_t q) noexcept {
   return q < 0 ? 0 - static_cast<std::uint64_t>(q) : static_cast<std::uint64_t>(q);
 }
 
-// Older processors lack the instruction; the compiler vectorises this.
+// The compiler vectorises this.
 inline int places(const Lanes lanes) noexcept {
   std::uint32_t sum = 0;
   for (int b = 0; b < kBlocks; ++b) {

@@ -58,7 +58,7 @@ void Direct::find_exchanges() {
   }
 }
 
-// The message that replaces a block is copied, since the block outlives it. A raw message's sender overwrites it only
+// A message that replaces a block is copied, since the block outlives it. A raw message's sender overwrites it only
 // after it was read, so two ranks that exchange such blocks must not borrow: they would wait for each other.
 bool Direct::may_borrow(const Unit& unit, bool exchanges) const noexcept {
   return unit.task == Task::receive_combine && between_.lends(unit.peer, unit.raw) && (!unit.raw || !exchanges);
@@ -154,7 +154,6 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
   return longer ? executor_.mark(lanes_of(unit), &c.free) : Status::ok;
 }
 
-// A failed rank still takes what others send.
 bool Direct::land(std::uint32_t u) noexcept {
   UnitState& state = run_.units[u];
   Crossing& c = at(u);
@@ -183,7 +182,6 @@ bool Direct::may_begin(const Crossing& c) const noexcept {
   return c.state != Crossing::State::open;
 }
 
-// Messages begin as they become ready, except receives whose memory is in use.
 bool Direct::advance() noexcept {
   std::erase_if(returning_, [this](std::uint32_t u) { return return_loans(u); });
   if (between_.one_by_one()) return begin_in_order();
@@ -326,7 +324,7 @@ bool Direct::return_loans(std::uint32_t u) noexcept {
   return true;
 }
 
-// Transfers' memory goes to `lost`, since the device may still use it.
+// The device may still use transfers' memory, which goes to `lost`.
 void Direct::abort(std::vector<payload::Buffer>* lost) noexcept {
   bool moves = false;
   for (Crossing& c : crossings_) {

@@ -1,6 +1,6 @@
-// Messages between device memories. A small host message announces each: its parts' lengths, or its sender's failure.
-// So both sides begin equal transfers, and no rank waits in a device in vain. A send is ready when packed and
-// announced, a receive when announced, with memory for the longest message that no lane uses.
+// A small host message announces each message between device memories: its parts' lengths, or its sender's failure. So
+// both sides begin equal transfers, and no rank waits in a device in vain. A send is ready when packed and announced, a
+// receive when announced, with memory for the longest message that no lane uses.
 //
 // A peer may lend its message to a combining receive, whose unit ends when the peer has the message back; later units
 // do not wait for that.

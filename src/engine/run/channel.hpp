@@ -17,7 +17,7 @@ class Channel {
  public:
   Channel(const Plan& plan, const Values& values) noexcept : plan_(plan), values_(values) {}
 
-  // `slot` is for ids, `sequence` for tags. invalid_argument: the carrier has too few tags for the plan.
+  // invalid_argument: the carrier has too few tags for the plan.
   Status begin(carrier::Carrier& carrier, std::uint32_t slot, std::uint64_t sequence,
                std::size_t segment_bytes) noexcept;
 
@@ -31,8 +31,7 @@ class Channel {
   Status receive(std::uint32_t u, void* data, std::size_t bytes) noexcept;
   bool cancel(std::uint32_t u, std::uint32_t bits = 0) noexcept { return carrier_->cancel(id(u, bits)); }
 
-  // incompatible: a message of this run's number, from a rank that exchanges messages with this one, proves a different
-  // call.
+  // incompatible: a message of this run's number proves a different call.
   Status compare_calls(std::int32_t peer, const Failure& failure) noexcept;
 
  private:

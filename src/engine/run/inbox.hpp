@@ -1,4 +1,4 @@
-// Posts a run's receives in the schedule's order, a window per peer, and takes in arrivals.
+// Receives are posted in the schedule's order, a window per peer.
 #pragma once
 
 #include <cstddef>

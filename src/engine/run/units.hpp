@@ -24,8 +24,7 @@ struct Notice {
   std::uint64_t bytes = 0;
 };
 
-// A message's path: through a buffer, into its place in the blocks, through pinned memory (device/staged.hpp), or
-// between devices (device/direct.hpp).
+// A message's path; see device/staged.hpp and device/direct.hpp.
 enum class Way : std::uint8_t { buffered, in_place, staged, direct };
 
 struct UnitState {

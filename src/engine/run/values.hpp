@@ -1,4 +1,3 @@
-// One call's blocks on this rank as cells (plan.hpp).
 #pragma once
 
 #include <cstddef>

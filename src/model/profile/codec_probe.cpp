@@ -27,7 +27,7 @@ double core_seconds() noexcept {
 // A smooth curve with noise of a few steps of the grid: about ratio 8.
 std::vector<float> field(std::uint32_t seed) {
   std::vector<float> x(kValues);
-  // By rotation: as many calls of std::sin would take longer than the codec.
+  // Calls of std::sin would take longer than the codec.
   constexpr double step = 1.0 / 300;
   const double cosine = std::cos(step), sine = std::sin(step);
   double along = 1, across = 0;

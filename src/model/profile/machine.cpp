@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The next farther measured link: a closer one is at least as good.
+// The next farther measured link.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
@@ -83,8 +83,7 @@ double Machine::ratio_of(double contributions) const noexcept {
 }
 
 double Machine::codec(const Rate& rate, double bytes, double calls) const noexcept {
-  // A call wakes the other threads. Their cores share the host's memory, which feeds about eight copying cores (an
-  // assumption).
+  // A call wakes the other threads. The host's memory is assumed to feed eight copying cores.
   constexpr double wake = 5e-6, feeds = 8;
   const double chunks = calls > 0 ? std::ceil(bytes / calls / (kCodecChunk * value_bits / 8)) : 1;
   const double threads = std::min<double>(codec_threads, chunks);

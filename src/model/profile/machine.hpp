@@ -41,7 +41,7 @@ struct Machine {
   double hop = 0;
 
   const Span& span(topology::Distance d, double bytes) const noexcept;
-  // Core time at either end for so many messages of `bytes` in all.
+  // Core time at either end for messages of `bytes` in all.
   double moving(topology::Distance d, double bytes, double messages) const noexcept;
   double ratio_of(double contributions) const noexcept;
   // Seconds of the codec at one of its rates. A thread takes whole chunks of each call.
@@ -52,17 +52,17 @@ struct Machine {
 // In bytes, a power of two: longer streams between hosts save more than their codec work. 0: always; infinite: never.
 double break_even(const Machine& machine) noexcept;
 
-// Growth for independent contributions: a sum's spread grows with the root of their number.
+// A sum's spread grows with the root of the number of independent contributions.
 inline constexpr double kIndependentGrowth = 0.5;
 
 // Interpolates codec costs in 1/ratio. Unmeasured distances take the nearest measured. Sums cost as at one
 // contribution's ratio. Quantising counts as a copy, adding codes as an addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// Dense streams shrink values by `dense_ratio` where fixed ones shrink them by `ratio`. Unmeasured costs are estimated.
+// Unmeasured costs are estimated.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// Streams have half of their values' bytes (float32 as bfloat16); a conversion counts as one thread's copy.
+// A conversion counts as one thread's copy.
 Machine with_halves(Machine machine);
 
 // Segments are on `lanes` streams. Unmeasured costs are estimated. `reaching` > 0: devices reach each other's memory,

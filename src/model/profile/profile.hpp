@@ -92,7 +92,7 @@ inline constexpr std::uint64_t kShortCall = 16 << 10;  // bytes of a vector
 struct Messages {
   int ranks = 1, hosts = 1;
   std::array<Link, topology::kDistances> links;
-  Link short_calls;  // between hosts, for raw vectors that a shaped port passes in its burst; empty: as links
+  Link short_calls;  // between hosts, in a shaped port's burst; empty: as links
   bool full_duplex = true;
   int nics = 1;          // ranks of a host that send at full rate together; 0: all
   double step = 0;       // seconds of the engine per step
@@ -113,7 +113,7 @@ struct Profile : Messages {
   std::string source;
   std::string mpi;  // "Open MPI 5.0.11"
   int cores = 1;
-  Torus torus;                                  // used if a job has a host at each place
+  Torus torus;                                  // for jobs with a host at each place
   double gamma = 0;                             // seconds a byte of raw + raw
   double copy = 0;                              // seconds a byte
   std::vector<CodecCost> f32, f64;              // ascending ratio; linear in 1 / ratio
@@ -163,7 +163,6 @@ Status find_of_host(const std::string& host, Carrier carrier, Profile* profile, 
 // `library`: "Open MPI 5.0.11", "UCX 1.13.1".
 std::string user_path(const std::string& host, const std::string& library);
 
-// Plausible figures.
 const Profile& built_in();
 std::vector<std::string> shipped();
 Status shipped(const std::string& name, Profile* profile) noexcept;

@@ -118,7 +118,7 @@ std::vector<fs::path> tuned(const std::string& host) {
   return paths;
 }
 
-// A hand-written file without links counts as an MPI's.
+// A file without links counts as an MPI's.
 bool was_measured(const Profile& profile, Carrier carrier) noexcept {
   return carrier == Carrier::ucx ? profile.ucx.has_value() : profile.known() || !profile.ucx;
 }

@@ -7,8 +7,7 @@
 
 namespace stretto::model {
 
-// parse() that remembers the latest valid text of the process: rank 0 passes one text to all communicators. Thread
-// safe.
+// Remembers the process' latest valid text: rank 0 passes one text to all communicators. Thread safe.
 Status parse_cached(const std::string& json, Profile* profile) noexcept;
 
 Status find_text(const std::string& host, const std::string& library, std::string* json) noexcept;

@@ -16,7 +16,7 @@ struct Run {
   double enough = INFINITY;  // seconds; overlapped walks may stop beyond
   // Communication cores per host, which run steps beside the application's `work` seconds per rank (schedule::Lane). A
   // message keeps one of the receiver's cores busy until processed. `joins`: a rank runs such steps, too, after its
-  // work, as the library does. 0: no work, and ranks run all steps. Requires overlap.
+  // work. 0: no work, and ranks run all steps. Requires overlap.
   int comm_cores = 0;
   double work = 0;
   bool joins = true;

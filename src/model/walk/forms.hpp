@@ -1,4 +1,4 @@
-// src/payload without data: forms of a rank's blocks, and the conversion work.
+// The forms and conversions of src/payload.
 #pragma once
 
 #include <cstdint>

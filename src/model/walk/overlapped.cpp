@@ -153,13 +153,13 @@ class Overlapped {
     return out;
   }
 
-  // A core's work at either end of a message between hosts. Inside a host it overlaps the transfer.
+  // A core's work at either end. Inside a host it overlaps the transfer.
   double moving(const Act& a, double wire, double pieces) const noexcept {
     return a.distance == topology::Distance::network ? machine_.moving(a.distance, wire, pieces) : 0;
   }
 
-  // A long message's rendezvous waits until the receiver polls, between its codec's calls. Raw blocks travel without a
-  // rendezvous (select::segment_for).
+  // A long message's rendezvous waits until the receiver polls, between its codec's calls. Raw blocks have none
+  // (select::segment_for).
   double pause(const Rank& to, const Act& a, double wire, double pieces) const noexcept {
     const double raw = to.forms.bytes(a);
     const bool waits = a.distance == topology::Distance::network && machine_.eager_limit > 0 && wire < raw &&
@@ -301,7 +301,6 @@ class Overlapped {
     }
   }
 
-  // Moving the bytes overlaps the transfer.
   void leave(Passing& p) {
     const Ready& m = p.message;
     Rank& s = ranks_[static_cast<std::size_t>(m.from)];

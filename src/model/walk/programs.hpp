@@ -1,4 +1,4 @@
-// All ranks' schedules, prepared for a walk.
+// All ranks' schedules.
 //
 // Ranks that behave alike are walked once (docs/model.md, "Many ranks"): with a period d, rank r represents all ranks r
 // + k d. This requires equal hosts of d consecutive ranks, and an algorithm that is invariant under a shift by a host
@@ -29,7 +29,7 @@ struct Act {
   bool far = false;  // between the fabric's leaves
 };
 
-// Blocks [block, block + blocks) that no step divides: a walk has about as many slots as steps.
+// Blocks [block, block + blocks) that no step divides.
 struct Slot {
   schedule::Buffer buffer{};
   std::int32_t block = 0;
@@ -42,7 +42,7 @@ struct Slot {
 struct Program {
   std::int32_t rank = 0;
   std::int32_t host = 0;
-  double share = 1;  // ranks per core of its host, at least 1: slows CPU work
+  double share = 1;  // ranks per core of its host, at least 1
   std::vector<Act> acts;
   std::vector<Slot> slots;
 };

@@ -7,7 +7,7 @@
 namespace stretto::model {
 
 struct Torus {
-  std::vector<std::int32_t> sides;  // row by row, the last dimension changing fastest; empty: none
+  std::vector<std::int32_t> sides;  // as Topology::torus()
   double hop = 4e-7;                // seconds of latency per link beyond the first
 };
 

@@ -195,7 +195,7 @@ class MpiCarrier final : public Carrier {
     return Status::ok;
   }
 
-  // A chunk of transfer i has ended. True if the whole message has; *completion describes it.
+  // A chunk of transfer i has ended. True if the message has, as *completion describes.
   bool advance(std::size_t i, int error, const MPI_Status& status, Completion* completion) noexcept {
     Transfer& t = transfers_[i];
     *completion = {t.id, t.moved, Status::ok};
@@ -232,7 +232,7 @@ class MpiCarrier final : public Carrier {
   std::optional<MpiAlarms> alarms_;
 };
 
-// On MPI_COMM_WORLD (absent with sessions alone); Open MPI has no limit on split communicators.
+// On MPI_COMM_WORLD, which sessions lack; Open MPI has no limit on split communicators.
 std::uint64_t tags_of(MPI_Comm comm) noexcept {
   constexpr std::uint64_t least = 32768;
   int found = 0, world = 0;

@@ -1,5 +1,4 @@
-// Messages travel as chunks of `chunk` bytes and a shorter last one (possibly empty), so that more than 2^31 bytes pass
-// MPI's int counts.
+// Messages travel as chunks of `chunk` bytes and a shorter, possibly empty, last one: MPI's counts are ints.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +20,7 @@ struct MpiOptions {
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
                         Duplicates* ready = nullptr) noexcept;
 
-// With the MPI's text.
+// The message is the MPI's text.
 Status translate(int code) noexcept;
 
 // True also if the MPI cannot tell.

@@ -1,5 +1,5 @@
-// Duplicates made ahead of a transport: ranks agree on an id for each. With several threads that call MPI, this is safe
-// only where the program makes a communicator: inside another collective it could wait for another thread's agreement.
+// Duplicates made ahead of a transport. With several threads that call MPI, this is safe only where the program makes a
+// communicator: elsewhere it could wait for another thread's agreement on an id.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +33,7 @@ class Duplicates {
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 
-  // A duplicate made before, else made here, collectively over `parent`. Returns the MPI's code.
+  // If none is ready, collective over `parent`. Returns the MPI's code.
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:

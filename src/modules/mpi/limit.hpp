@@ -11,8 +11,8 @@ namespace stretto::modules {
 
 using PeerDiagnosis = std::function<std::string()>;
 
-// Prints a diagnosis on standard error and calls MPI_Abort, since a call inside the MPI cannot return. `comm` outlives
-// the watchdog. `ended` may be empty.
+// Prints a diagnosis and calls MPI_Abort, since a call inside the MPI cannot return. `comm` outlives the watchdog.
+// `ended` may be empty.
 carrier::LateHandler abort_program(MPI_Comm comm, PeerDiagnosis ended);
 
 }  // namespace stretto::modules

@@ -33,7 +33,7 @@ Status usable(MPI_Comm parent) noexcept {
   return inter ? fail(Status::unsupported, "an intercommunicator") : Status::ok;
 }
 
-// Seconds; negative: no limit. There are no options yet.
+// Seconds; negative: no limit.
 double limit_of_creation() noexcept {
   const char* const text = secure_getenv("STRETTO_TIMEOUT");
   double seconds = -1;
@@ -46,7 +46,7 @@ Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
 }
 
-// Later steps wait inside the MPI, but for no late rank.
+// Later steps wait for no late rank.
 Status meet(MPI_Comm parent) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_questions{50};
@@ -73,7 +73,7 @@ SharedWatchdog watchdog_on(MPI_Comm comm) noexcept {
 
 class MpiTransport final : public backend::Transport {
  public:
-  // Takes over `comm`. `watchdog` and `limit` (seconds): of its creation.
+  // Takes over `comm`. `watchdog` and `limit` (seconds) are its creation's.
   MpiTransport(MPI_Comm comm, Duplicates ready, SharedWatchdog watchdog, double limit) noexcept
       : comm_(comm), ready_(std::move(ready)), watchdog_(std::move(watchdog)) {
     MPI_Comm_rank(comm_, &rank_);

@@ -2,8 +2,7 @@
 // communicators on a device may deadlock, unless all ranks begin their operations in one order, as the engine does
 // (engine/device/direct.cpp).
 //
-// Functions may return in_progress, above all where ranks first meet. A group waits here until the previous group is
-// enqueued.
+// Functions may return in_progress. A group waits here until the previous group is enqueued.
 #include "modules/nccl/comm.hpp"
 
 #include <fmt/core.h>
@@ -162,7 +161,7 @@ class NcclComm final : public backend::DeviceComm {
   }
   Status broken() const noexcept { return fail(Status::internal, std::string_view(why_.data())); }
 
-  // Waits until the group is enqueued, for other ranks at most `limit` seconds.
+  // Waits until the group is enqueued, at most `limit` seconds.
   Status settled(Result r, const char* what, double limit) noexcept {
     const auto begun = Clock::now();
     Waiting waiting(true);

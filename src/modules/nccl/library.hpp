@@ -13,8 +13,7 @@ struct Library : Functions {
   std::string where;
 };
 
-// The process' copy, the file STRETTO_NCCL, or libnccl.so.2 (SharedLibrary). unsupported: missing, incomplete, older
-// than 2.14, or not NCCL 2.
+// unsupported: missing, incomplete, older than 2.14, or not NCCL 2.
 Status find_library(const Library** library) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -49,7 +49,7 @@ class UcxCarrier final : public Carrier {
         alarm_requests_(kMostAlarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
-    // Abandoned transfers may still use the caller's memory. Receives are cancelled; sends end with their endpoints.
+    // Receives are cancelled; sends end with their endpoints.
     ends_ = true;
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);
@@ -322,7 +322,7 @@ class UcxCarrier final : public Carrier {
     free_.push_back(&t);
   }
 
-  // Reports the last transfer only once all sent bytes have left.
+  // Reports the last transfer once all sent bytes have left.
   void look(std::span<Completion> done, std::size_t* n) noexcept {
     worker_.progress();
     if (worker_.losses() != losses_) withdraw_from_lost();

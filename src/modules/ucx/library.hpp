@@ -39,7 +39,7 @@ struct Ucp {
   std::string where;
 };
 
-// The process' copy, the file STRETTO_UCX, or libucp.so.0 (SharedLibrary). unsupported: missing, or incomplete.
+// unsupported: missing, or incomplete.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

@@ -1,6 +1,6 @@
-// Pieces of a long message, spread over a peer's connections. The first connection has a lead under the message's own
-// tag, with the cut bit and all lengths; connection i has piece i under a tag of pieces. The sender decides, so ranks
-// may differ in their number of connections.
+// A long message is spread over a peer's connections. The first connection has a lead under the message's own tag, with
+// the cut bit and all lengths; connection i has piece i under a tag of pieces. The sender decides, so ranks'
+// connections may differ.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kOverTcp = 4;  // docs/measurements.md
 constexpr const char* kPortRange = "UCX_TCP_PORT_RANGE";
 
-// RDMA devices most likely replace TCP, and nothing limits a connection.
+// RDMA devices most likely replace TCP.
 unsigned usual_connections() noexcept {
   return value_or(1u, [] {
     std::error_code error;
@@ -51,7 +51,7 @@ bool is_free(std::uint16_t port) noexcept {
 Status read_connections(Connections* connections) noexcept {
   const char* const given = secure_getenv("STRETTO_CONNECTIONS");
   if (!given || !*given) {
-    *connections = {usual_connections(), 1};  // inside a host nothing limits a connection's rate
+    *connections = {usual_connections(), 1};  // nothing limits a connection inside a host
     return Status::ok;
   }
   std::string_view rest(given);

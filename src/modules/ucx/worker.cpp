@@ -128,7 +128,7 @@ void UcxWorker::sleep(double seconds) noexcept {
 // Null: it left at once.
 ucs_status_ptr_t UcxWorker::send_marker(ucp_ep_h endpoint, bool at_once) noexcept {
   ucp_request_param_t how{};
-  how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;  // else UCX may look for the memory of a device
+  how.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE;  // else UCX may query the device
   how.memory_type = UCS_MEMORY_TYPE_HOST;
   if (at_once) how.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
   return ucp_.am_send_nbx(endpoint, kMarker, nullptr, 0, nullptr, 0, &how);
@@ -184,8 +184,7 @@ bool UcxWorker::has_left() noexcept {
     unsure_since_ = now;
     return false;
   }
-  // A message that may wait can wait for an answer of a peer that has ended its call. Held bytes leave with the next
-  // call.
+  // Held bytes leave with the next call.
   forget_held();
   return true;
 }
@@ -241,7 +240,7 @@ void UcxWorker::close_lost() noexcept {
     if (p.status != UCS_OK) close(p);
 }
 
-// Takes this session's short messages that failures left without a receive: UCX would complain of them.
+// UCX would complain of messages that failures left without a receive.
 void UcxWorker::drain() noexcept {
   const auto end = Clock::now() + kLongestDrain;
   ucp_tag_recv_info_t info{};

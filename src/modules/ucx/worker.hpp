@@ -1,4 +1,4 @@
-// Endpoints connect on first use; over TCP each is a connection.
+// Endpoints connect on first use.
 //
 // One worker has all receives and the first connection to each peer. Each further connection has a worker that only
 // sends: UCX (1.13 to 1.22) prints errors if ranks open several connections between two workers at once.
@@ -72,8 +72,8 @@ class UcxWorker {
 
   unsigned connections() const noexcept { return connections_; }
   unsigned connections_to(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].connections; }
-  // Sends then use further connections. These progress whenever nothing else does, else seldom: UCX may hold bytes of a
-  // send that has ended, and each poll costs a system call.
+  // Sends then use further connections. These progress whenever nothing else does, else seldom: UCX may hold bytes of
+  // an ended send, and a poll costs a system call.
   void begin_spread() noexcept { ++spread_; }
   void end_spread() noexcept { --spread_; }
   // UCX reports sends as ended while it holds bytes of them (a full socket), and receives while it holds their
@@ -89,7 +89,7 @@ class UcxWorker {
     if (bytes >= kLeastAcknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
   // True once all held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A
-  // flush of UCX, or a message that may wait, would ask the peer for an answer, and the peer may have ended its call.
+  // flush of UCX would ask the peer for an answer, and the peer may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 

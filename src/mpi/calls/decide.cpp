@@ -31,8 +31,8 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settin
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t kLongestBrief = 1024;
 
-// A bound for a call that is no sum. Ranks may name data of one signature by different types, so they compare the call
-// first; the MPI moves data where some types are not floating-point.
+// Ranks may name data of one signature by different types, so they compare the call first; the MPI moves data where
+// some types are not floating-point.
 void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   Shape& shape = d->shape;
   if (wanted && shape.floating_extreme) return;
@@ -50,7 +50,7 @@ bool takes_halves(Shape* shape) noexcept {
 
 bool is_prefix(Function f) noexcept { return f == Function::scan || f == Function::exscan; }
 
-// First rules, then the communicator's bound, then the bound for all.
+// Rules precede the communicator's bound, and this the bound for all.
 void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
   const auto site = [&] { return name_of_site(call.site); };
   const auto comm = [&] { return name_of(call.comm); };

@@ -19,7 +19,7 @@ struct Decision {
   int line = 0;
   bool fixed = false;  // STRETTO_REPRODUCIBLE applies
   bool compares = false;
-  bool device = false;  // some rank's buffers are in device memory; for a started call they may be
+  bool device = false;  // some rank's buffers are, or may be, in device memory
   Shape shape;
   Communicator* communicator = nullptr;
   Action::Kind kind = Action::Kind::usual;

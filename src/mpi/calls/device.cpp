@@ -21,7 +21,7 @@ PointerGetAttribute driver() noexcept {
   return found;
 }
 
-// Errors (driver not started, address unknown) mean host memory.
+// Errors mean host memory.
 bool of_device(const void* buffer) noexcept {
   if (!buffer || buffer == MPI_IN_PLACE) return false;
   unsigned type = 0;

@@ -1,5 +1,5 @@
-// A buffer as bytes in the order of its type's signature. Dense elements are used in place; others are packed, as are
-// buffers `shared` with the call's other side.
+// A buffer as bytes in the order of its type's signature. Elements that are not dense are packed, as are buffers
+// `shared` with the call's other side.
 #pragma once
 
 #include <mpi.h>

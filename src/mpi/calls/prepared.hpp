@@ -1,6 +1,4 @@
-// A call equal to an earlier one runs after one comparison: the communicator's prepared calls
-// (api/operation/prepared.hpp) under keys of the program's arguments. Touches few cache lines, all cold after a system
-// call.
+// Keys of the program's arguments, for the communicator's prepared calls (api/operation/prepared.hpp).
 #pragma once
 
 #include "api/profiling.hpp"

@@ -1,5 +1,4 @@
-// MPI functions (as in Fortran layers), stretto's own calls, and attribute functions may call public MPI names within a
-// call.
+// MPI functions, stretto's own calls, and attribute functions may call public MPI names within a call.
 #pragma once
 
 namespace stretto::mpi {

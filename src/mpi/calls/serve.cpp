@@ -121,7 +121,7 @@ stretto_call record_of(const WrappedCall& call, const Communicator& c, const Sha
   return record;
 }
 
-// Calls without copies, whose buffers are the program's with dense elements, and short ones that are packed.
+// Calls without copies, and short ones that are packed.
 bool can_keep(const WrappedCall& call, const Communicator& c, const PassedBuffers& passed,
               api::PreparedName* as) noexcept {
   as->extent = static_cast<std::uint16_t>(passed.extent);

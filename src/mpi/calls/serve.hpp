@@ -23,8 +23,8 @@ struct CallBuffers {
 // this thread's message.
 void give_up(const Communicator& c, Status s) noexcept;
 
-// `keeps`: equal calls would be decided alike, so a call without copies is kept for again() (mpi/calls/prepared.hpp).
-// Functions here require that shape_of() returned null, and c.comm.
+// `keeps`: equal calls are decided alike, so again() may serve them (mpi/calls/prepared.hpp). Functions here require
+// that shape_of() returned null, and c.comm.
 stretto_status serve(const WrappedCall& call, const Communicator& c, const Shape& shape, const stretto_options& options,
                      bool keeps);
 

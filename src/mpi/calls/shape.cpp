@@ -143,7 +143,7 @@ const char* shape_of(const WrappedCall& call, const Communicator& c, Shape* shap
   if (reason) return reason;
   if (c.size == 1) return "one rank";
   if (rooted(call.operation) && (call.root < 0 || call.root >= c.size)) return kWrongArguments;
-  // An element may be a whole block, and MPI packs by int counts.
+  // MPI packs by int counts.
   if (!shape->element && shape->bytes > std::numeric_limits<int>::max()) return "blocks of more than 2 GiB";
   shape->moves = !shape->element && call.operation != Function::barrier;
   if (shape->moves) shape->moved = moved_elements(call, c);

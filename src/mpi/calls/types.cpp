@@ -13,8 +13,7 @@ struct KnownType {
   Element element;
 };
 
-// Finds types by size, which int, long and Fortran's types do not fix. Skips sizes without a counterpart, and types
-// that the MPI lacks (null, or of size 0).
+// Finds types by size. Skips sizes without a counterpart, and types that the MPI lacks (null, or of size 0).
 void add(std::vector<KnownType>& all, Nature nature, bool is_signed, std::initializer_list<MPI_Datatype> types) {
   constexpr std::array<stretto_type, 4> of_signed = {STRETTO_I8, STRETTO_I16, STRETTO_I32, STRETTO_I64};
   constexpr std::array<stretto_type, 4> of_unsigned = {STRETTO_U8, STRETTO_U16, STRETTO_U32, STRETTO_U64};
@@ -71,7 +70,7 @@ class Table {
     while (slots_[i].type != type && slots_[i].type != MPI_DATATYPE_NULL) i = (i + 1) % slots_.size();
     return i;
   }
-  static constexpr int kBits = 8;  // five times the number of types
+  static constexpr int kBits = 8;  // six times the number of types
   std::array<KnownType, std::size_t{1} << kBits> slots_;
 };
 
@@ -130,7 +129,7 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   *element = element_of(type);
   if (!*element) return "a type without a counterpart";
   if (!allowed(*operation, (*element)->nature)) return "an operation that is not for this type";
-  // Open MPI 5 saturates these sums in vector loops and wraps remainders: only its own code gives its results.
+  // Only the MPI's own code gives its results.
   const bool narrow = stretto_type_size((*element)->type) < 4 && (*element)->nature != Nature::floating;
   return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }

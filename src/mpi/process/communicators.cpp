@@ -41,14 +41,13 @@ constexpr int kMostShortLives = 10;
 constexpr int kMostReserved = 64;
 std::atomic<int> reserved{0};
 
-// Lives are expected to be like earlier ones.
 std::atomic<int> short_lives{0};
 constexpr Clock::rep kNever = Clock::rep{1} << 60;
 // shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{kNever}, making_between_hosts{kNever};
 std::atomic<int> made_between_hosts{0};
 
-// Expected time of making a stretto_comm that spans hosts. The first in a process probes the network and the codec.
+// Expected for a stretto_comm that spans hosts. The first in a process probes the network and the codec.
 Clock::duration price() noexcept {
   constexpr std::chrono::milliseconds first{60}, second{10};
   switch (made_between_hosts.load()) {
@@ -186,7 +185,6 @@ Communicator* find_communicator(MPI_Comm comm) noexcept {
     unsigned generation = 0;
     Communicator* found = nullptr;
   };
-  // programs alternate between row and column communicators
   static thread_local std::array<CachedCommunicator, 8> lately;
   CachedCommunicator& latest = lately[(std::hash<MPI_Comm>()(comm) * 0x9E3779B97F4A7C15u) >> 61];
   if (latest.comm == comm && latest.found && latest.generation == generation.load(std::memory_order_acquire))

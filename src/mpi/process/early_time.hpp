@@ -1,4 +1,4 @@
-// Times a communicator's calls before it has a stretto_comm, whose making may take a part of that time.
+// Making a stretto_comm may take a part of this time.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@ class EarlyTime {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  // The next call is to be timed: a clock costs a short call a quarter of its time, so the last of each `every` stands
-  // for all. The very first call makes connections and waits for late ranks.
+  // A clock costs a short call a quarter of its time, so the last of each `every` stands for all. The very first call
+  // makes connections and waits for late ranks.
   bool samples(std::int64_t bytes) noexcept { return bytes > kLongestShort || calls_++ % kEvery == kEvery - 1; }
 
   // Precondition: samples() returned true.

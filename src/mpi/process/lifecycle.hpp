@@ -1,12 +1,10 @@
-// MPI functions that are not collectives.
 #pragma once
 
 #include <mpi.h>
 
 namespace stretto::mpi {
 
-// Before MPI_Init. False: the program's MPI has another binary interface, which one rank reports; the call fails with
-// MPI_ERR_OTHER.
+// Before MPI_Init. False: another binary interface (is_own_mpi()); the call fails with MPI_ERR_OTHER.
 bool may_begin() noexcept;
 
 // After MPI_Init. Collective over MPI_COMM_WORLD.

@@ -2,7 +2,7 @@
 
 namespace stretto::mpi {
 
-// Before MPI_Init. False: the running MPI has another binary interface, as printed on standard error.
+// Before MPI_Init. False, after a diagnosis on standard error: the MPI has another binary interface.
 bool is_own_mpi() noexcept;
 
 }  // namespace stretto::mpi

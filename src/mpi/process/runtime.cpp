@@ -103,7 +103,7 @@ void open_up() noexcept {
 
 void close_down() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;  // Fortran layers may call C's function
+  if (done.exchange(true)) return;
   if (constexpr double patience = 10; in_flight.load() > 0 && !finish_all(nullptr, patience))
     tell_once("MPI_Finalize was called with collectives in flight, which other ranks have not started");
   keep_communicators();

@@ -74,8 +74,8 @@ class Statistics {
   void add(RowKey key, const Tally& tally, Server server);
 
   // A path saves its number of calls times a difference of medians: its latest calls against the MPI's latest of that
-  // operation and length (within a factor of two) in this process. saved_least and saved_most use the nearest and the
-  // farthest quartiles.
+  // operation and length (within a factor of two). saved_least and saved_most use the nearest and the farthest
+  // quartiles.
   std::map<RowKey, Record> all() const;
 
  private:

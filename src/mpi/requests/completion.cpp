@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Running persistent requests are replaced by their runs.
+// Persistent requests are replaced by their runs.
 class PassedRequests {
  public:
   PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {

@@ -61,7 +61,7 @@ class Registry {
   }
 
   // A collective whose data have moved, for this thread to complete, or null. `on`: null for any communicator. *left:
-  // others on their communicator, even if other threads complete them. Tests without the lock: a test may run a
+  // others on their communicator, even if other threads complete them. Tests without the lock, since a test may run a
   // collective to its end.
   Started* take_done(const Communicator* on, std::size_t* left) noexcept {
     std::unique_lock lock(mutex_);
@@ -90,7 +90,7 @@ class Registry {
   }
 
  private:
-  // Error handlers during completion may free the request or the communicator, and must not wait for themselves.
+  // Error handlers during completion may free the request, and must not wait for themselves.
   static bool is_in_hand(const Started& s) noexcept { return s.completes == std::this_thread::get_id(); }
 
   std::mutex mutex_;
@@ -257,7 +257,7 @@ bool finish_all(const Communicator* on, double limit) noexcept {
     if (left == 0) return true;
     if (std::chrono::duration<double>(Clock::now() - begun).count() > limit) return false;
     const double sleep = waiting.next(Waiting::clock());
-    if (sleep > 0 || idle % looks == 0) {  // other ranks' collectives may need this rank to progress a message
+    if (sleep > 0 || idle % looks == 0) {  // other ranks may need this rank's progress
       int any = 0;
       PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
     }

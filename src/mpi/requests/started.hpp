@@ -1,5 +1,4 @@
-// Nonblocking collectives on communication cores. Their generalised requests complete inside MPI functions on requests,
-// and when the communicator is freed.
+// Generalised requests complete inside MPI functions on requests, and when the communicator is freed.
 #pragma once
 
 #include <mpi.h>

@@ -25,7 +25,7 @@ struct Bound {
 // "rel:1e-4", "abs:0.5", and ":contribution" or ":result" (the default).
 Status parse_bound(std::string_view text, Bound* bound);
 
-// Remark on a relative bound of 1 and more, which is hardly meant; else empty.
+// Remark on a relative bound of 1 and more, else empty.
 std::string remark_on(const Bound& bound);
 
 // With an optional K, M or G (powers of 1024).
@@ -74,7 +74,7 @@ class Rules {
   int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
-  // Remarks on bounds: "line 3: rel:2 ...".
+  // As "line 3: rel:2 ...".
   std::vector<std::string> remarks() const;
 
  private:

@@ -1,4 +1,3 @@
-// Memory files without names, under descriptor numbers out of a program's way.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +14,11 @@ std::uint64_t longest_file() noexcept;
 // longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
-// To a number that the program does not expect: high where the limit allows, never that of a standard stream. Closes
-// `fd` if the number changes. -1: no number is left.
+// High where the limit allows, never a standard stream's number. Closes `fd` if the number changes. -1: no number is
+// left.
 int out_of_the_way(int fd) noexcept;
 
-// The program may have closed our descriptor and reused its number.
+// The program may have reused our descriptor's number.
 struct Identity {
   std::uint64_t device = 0, inode = 0;
   bool operator==(const Identity&) const = default;

@@ -1,7 +1,5 @@
-// The process' arena (docs/node.md): memory for large allocations in one memfd, which a peer maps once. Made on first
-// use. If libstretto_arena.so is preloaded, it serves all large allocations of the program, else only buffers that a
-// program asks for. Before fork() returns in the parent, the child gets a copy of all allocations, and an arena that
-// allocates nothing new.
+// The process' arena (docs/node.md, "The arena"): memory in one memfd, which a peer maps once. Before fork() returns in
+// the parent, the child gets a copy of all allocations, and an arena that allocates nothing new.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +32,8 @@ View view() noexcept;
 File file() noexcept;
 const char* remark() noexcept;  // why there is no arena, or an error in a setting; "" if neither
 
-// `alignment` is a power of two. Null: no room. *zeroed: a lower bound of the bytes at the allocation's end that were
-// never used and are zero.
+// `alignment` is a power of two. Null: no room. *zeroed: at least so many bytes at the allocation's end were never used
+// and are zero.
 void* allocate(std::size_t bytes, std::size_t alignment, std::size_t* zeroed = nullptr) noexcept;
 bool owns(const void* at) noexcept;
 void release(void* at) noexcept;
@@ -43,7 +41,7 @@ std::size_t usable(const void* at) noexcept;
 bool resize(void* at, std::size_t bytes) noexcept;  // in place; false if the allocation must move
 Statistics statistics() noexcept;
 
-// As libstretto_arena.so exports them under the name stretto_arena_interface.
+// Exported by libstretto_arena.so as stretto_arena_interface.
 struct Interface {
   View (*view)() noexcept;
   File (*file)() noexcept;

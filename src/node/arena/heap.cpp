@@ -60,7 +60,7 @@ void Heap::cut(std::uint32_t first, std::uint32_t units) noexcept {
 std::uint32_t Heap::allocate(std::uint32_t units, std::uint32_t alignment) noexcept {
   if (units == 0 || units > units_) return kNone;
   for (int bin = bin_of(units); bin < kBins; ++bin) {
-    int tries = 32;  // runs of higher bins fit except for alignment; in the lowest bin some may be too short
+    int tries = 32;  // runs of higher bins fit except for alignment
     for (std::uint32_t run = bins_[bin]; run != kNone && tries-- > 0; run = table_[run].next) {
       const std::uint32_t at = aligned(run, units, alignment);
       if (at == kNone) continue;

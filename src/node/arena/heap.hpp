@@ -12,7 +12,7 @@ class Heap {
   static constexpr std::size_t kUnit = 64 * 1024;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // The memory must be zeroed; sparse memory is enough.
+  // The memory must be zeroed.
   static std::size_t tables_for(std::size_t units) noexcept { return units * sizeof(Unit); }
 
   // Units 0 to units - 1 (fewer than 2^31), all free.
@@ -36,7 +36,7 @@ class Heap {
   std::uint32_t units() const noexcept { return units_; }
 
  private:
-  // For the first unit of a run; its last unit has `first` alone.
+  // The last unit of a run has `first` alone.
   struct Unit {
     std::uint32_t length, used, first, next, previous;
   };

@@ -1,6 +1,4 @@
-// libstretto_arena.so: preloaded into a program, it serves large allocations from the arena (arena.hpp). Other
-// allocations, and those that do not fit, use the C library. C++ new comes through malloc. docs/node.md ("The arena")
-// has the variables; a malformed number is reported once, and the default is used.
+// libstretto_arena.so (docs/node.md, "The arena"). C++ new comes through malloc.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +12,6 @@
 
 #include "node/arena/region.hpp"
 
-// The C library's functions under their second names.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -116,7 +113,7 @@ extern "C" {
   size_t bytes = 0, zeroed = 0;
   if (!__builtin_mul_overflow(count, size, &bytes)) {
     if (void* at = from_arena(bytes, 1, &zeroed)) {
-      // Only memory used before needs clearing. The last unit's end is unused.
+      // Only memory used before needs clearing.
       const size_t whole = (bytes + stretto::node::arena::Heap::kUnit - 1) / stretto::node::arena::Heap::kUnit *
                            stretto::node::arena::Heap::kUnit;
       memset(at, 0, std::min(bytes, whole - zeroed));
@@ -169,4 +166,4 @@ extern "C" {
   static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   return next != nullptr ? next(at) : 0;
 }
-}  // extern "C"
+}

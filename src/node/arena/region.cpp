@@ -38,7 +38,7 @@ std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, s
 void Region::at_most(std::uint64_t bytes) noexcept { most_unless_told.store(bytes, std::memory_order_relaxed); }
 
 Region& Region::mine() noexcept {
-  // Other statics free their allocations until the very end of the process.
+  // Other statics free their allocations later.
   alignas(Region) static std::byte place[sizeof(Region)];
   static Region* const region = [] {
     auto* r = new (place) Region;
@@ -205,7 +205,7 @@ void Region::idle(Heap::Run run, std::uint64_t freed) noexcept {
 // Uses the mapping: the program may have reused the descriptor's number.
 void Region::give_back(std::byte* at, std::size_t bytes) noexcept {
   if (madvise(at, bytes, MADV_REMOVE) == 0) return;
-  // The kernel refuses locked memory (mlockall). Later allocations there must be locked again.
+  // The kernel refuses locked memory. Later allocations there must be locked again.
   if (errno != EINVAL || munlock(at, bytes) != 0) return;
   madvise(at, bytes, MADV_REMOVE);
   mlock2(at, bytes, MLOCK_ONFAULT);

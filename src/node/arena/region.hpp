@@ -10,8 +10,8 @@
 
 namespace stretto::node::arena {
 
-// Half of the machine's memory, a sixteenth of a limited address space (peers map the arena too, and the program needs
-// the rest), and at most `most`. RLIMIT_FSIZE bounds every arena.
+// Half of the machine's memory, a sixteenth of a limited address space (peers map the arena too), and at most `most`.
+// RLIMIT_FSIZE bounds every arena.
 std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, std::uint64_t most) noexcept;
 
 class Region {

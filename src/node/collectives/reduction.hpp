@@ -1,8 +1,8 @@
-// Long reductions over any number of levels: reduce, allreduce, reduce-scatter.
+// Long reductions over any number of levels.
 //
 // The vector is cut into chunks. At level l the members of each group split a chunk. A member combines its part from
 // the results of the groups below, in the order of their lowest ranks, and leaves the partial result in its slot. Ranks
-// copy the top level's results out. So a chunk takes levels + 2 steps, and a round does one step of each of as many
+// copy the top level's results out. A chunk takes levels + 2 steps, and a round does one step of each of as many
 // successive chunks. On one level a chunk has a piece of each rank's block of the vector.
 //
 // Two ranks: the result for a peer whose input came through its slot is written back over the operand, whose lines its
@@ -89,7 +89,7 @@ class Reduction {
   Status all_are_through(std::uint64_t round, bool* through) noexcept;
   void find_destination(bool outputs_mapped) noexcept;
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
-  // A peer's announced buffers: its input in place or copied, and its output.
+  // Input in place or copied, and output.
   Status reach_source(const Line& line, const Chunk& c, const Range& mine, const Range& theirs, std::byte* copy,
                       Source* source, bool* outputs_mapped) noexcept;
   Status fetch(int source, const Published& published, const Chunk& c, const Range& mine, std::byte* to) noexcept;

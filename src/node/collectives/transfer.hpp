@@ -1,8 +1,6 @@
-// Collectives that only move blocks (Moves).
-//
 // A rank exposes blocks of equal length, which other ranks pull. Blocks are cut into chunks, one per round. A staged
 // block is copied through the exposer's slots (small blocks within the line). A visible block is pulled in place. A
-// rank inside a broadcast's tree forwards each chunk on arrival, so that the levels overlap.
+// rank inside a broadcast's tree forwards each chunk on arrival.
 //
 // The kernel may refuse access at any moment. Refused blocks come through slots, in a second pass of as many rounds.
 // Sources learn of a refusal when they wait for their readers, and exposed blocks stay whole until then. Such a source

@@ -20,9 +20,8 @@ constexpr int kGlobalExpedited = 1 << 1, kRegisterGlobalExpedited = 1 << 2;
 
 void prepare_process() noexcept { static_cast<void>(syscall(SYS_membarrier, kRegisterGlobalExpedited, 0, 0)); }
 
-// When the library is loaded: for a process with one thread, as before MPI_Init, this takes no time. One with several
-// waits for all cores to pass the kernel's scheduler, 13 to 19 ms of its first communicator. STRETTO_NODE=0 keeps a
-// process that may not make this system call from it.
+// When the library is loaded: for a process with one thread this takes no time. One with several waits for all cores to
+// pass the kernel's scheduler, 13 to 19 ms. STRETTO_NODE=0 avoids the system call.
 [[gnu::constructor]] void prepare_early() noexcept {
   if (const char* const node = secure_getenv("STRETTO_NODE"); node && std::strcmp(node, "0") == 0) return;
   struct stat tasks {};

@@ -1,4 +1,4 @@
-// A futex on which ranks sleep until another rank stores its next line.
+// Ranks sleep on this futex until another rank stores its next line.
 //
 // A rank rings its own bell after each store that others wait for: without sleepers, one load, without a fence. The
 // sleeper pays instead: it arms the bell, makes the processors of all ranks pass a barrier (membarrier), and checks
@@ -15,7 +15,7 @@ namespace stretto::node {
 
 class Bell {
  public:
-  // Before the process' first ring(). May wait for the kernel, unless it was called at the library's start (bell.cpp).
+  // Before the process' first ring(). May wait for the kernel (bell.cpp).
   static void prepare() noexcept;
 
   // By the bell's own rank alone, after the store.
@@ -35,7 +35,7 @@ class Bell {
 
   // By the bell's own rank alone.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // Its rank was last seen there. Takes about 10 ns.
+  // Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;

@@ -29,7 +29,7 @@ struct CallRecord {
   static CallRecord unpack(std::uint64_t packed, std::uint64_t bytes, double eps, double magnitude) noexcept;
 
   // Hash of all calls up to this one; `before` is the previous call's. Each step is injective, so signatures that
-  // differ stay different. Calls that move nothing are all alike.
+  // differ stay different. Calls that move nothing are alike.
   std::uint64_t signature(std::uint64_t before) const noexcept {
     const std::uint64_t what = bytes != 0 || kind == Collective::barrier ? packed() : ~std::uint64_t{0};
     std::uint64_t hash = (before ^ what) * 0xbf58476d1ce4e5b9u;

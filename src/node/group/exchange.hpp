@@ -10,7 +10,7 @@
 
 namespace stretto::node {
 
-// An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
+// An allgather of a few bytes before the shared segment exists. Calls are collective.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -46,7 +46,7 @@ class GatherBuffer {
 };
 
 // In ⌈log2 p⌉ rounds, with exclusive use of the carrier's tags from `first_tag` on. After a failure all later calls
-// fail at once.
+// fail.
 class CarrierExchange final : public Exchange {
  public:
   explicit CarrierExchange(carrier::Carrier& carrier, std::uint64_t first_tag = 0, double limit = 300) noexcept

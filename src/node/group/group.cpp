@@ -75,7 +75,7 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
 }
 
 // Peers may wait for a call that this rank does not make. A rank that called nothing may have failed to make the group,
-// which it tells them otherwise. A forked child's copy is no rank.
+// and tells them otherwise.
 Group::~Group() {
   if (mine_ == nullptr || calls_ == 0 || !is_of_generation(generation_)) return;
   mine_->freed.store(1, std::memory_order_release);
@@ -128,8 +128,8 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
     return status;
   find_rooms(0);
-  // This rank's first touch places the pages. A slot's first page is that of short messages. Ranks that touch one new
-  // page at the same time wait for each other in the kernel, asleep, so each page of states has one rank.
+  // This rank's first touch places the pages. Ranks that touch one new page at once wait for each other, asleep, so
+  // each page of states has one rank.
   const Pages states = layout_.states_of(index_);
   populate(base_ + states.at, states.bytes, kPopulateWrite);
   populate(places_, kLines * sizeof(Place), kPopulateWrite);

@@ -1,5 +1,4 @@
-// A rank's group (of a process, or one of its threads), used by one thread at a time. Ranks exchange lines in rounds
-// (lines.hpp).
+// Used by one thread at a time. Ranks exchange lines in rounds (lines.hpp).
 #pragma once
 
 #include <atomic>
@@ -28,7 +27,7 @@ struct Peer;
 struct GroupOptions {
   std::size_t slot = 128 * 1024;  // bytes, equal on every rank; each rank has kSlots
   int cores = 0;                  // cores for these ranks; 0: all that their processes may use
-  int others = 0;                 // other ranks that compete for the cores; may differ between ranks
+  int others = 0;                 // other ranks on the cores; may differ between ranks
   Patience patience{0};           // spins 0: spins and `shares` follow from ranks and cores
   Passing passing = Passing::proc_then_socket;
   std::span<const std::int32_t> numbers{};  // of the ranks in messages, borrowed by create(); empty: their own
@@ -41,11 +40,11 @@ class Group final : private Watch {
   ~Group();
 
   // A second group of the same ranks and segment, whose collectives are ordered independently; made once, without an
-  // exchange. Giving up one ends the waits of the other. This group outlives it.
+  // exchange. Giving up one ends the other's waits. This group outlives it.
   std::unique_ptr<Group> beside() const;
 
   // Maps the states and lines of a few peers, whose pages each has by now; else the first calls pay a page fault
-  // each. Once, after an exchange that follows create(). A kernel before Linux 5.14 does nothing here.
+  // each. Once, after an exchange that follows create(). No effect before Linux 5.14.
   void map_lines_of_peers() noexcept;
 
   Group(const Group&) = delete;
@@ -60,8 +59,7 @@ class Group final : private Watch {
   Patience& patience() noexcept { return patience_; }
   std::vector<Peer> peers() const;
 
-  // After a failure on any rank, enter() returns it. enter_here() is inlined, for small functions; in large ones it
-  // costs registers.
+  // After a failure on any rank, enter() returns it. enter_here() is inlined, for small functions.
   Status enter(const CallRecord& call) noexcept;
   Status enter_here(const CallRecord& call) noexcept;
   void leave() noexcept { mine_->returned.store(calls_, std::memory_order_relaxed); }
@@ -73,25 +71,24 @@ class Group final : private Watch {
     return first;
   }
 
-  // Memory for a round's bytes beyond the line's payload; equal on all ranks. In `mutual` rounds every rank reads all
-  // others, so none runs ahead: a few slots, which stay in the innermost caches, serve from a few cache lines on.
+  // Equal on all ranks. In `mutual` rounds every rank reads all others, so none runs ahead: a few slots, which stay in
+  // the innermost caches, serve from a few cache lines on.
   enum class Room : std::uint8_t { small, slot };
   static constexpr Room room_for(std::size_t bytes, bool mutual) noexcept {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
   }
 
-  // Waits until this rank may fill its line, small room, and, for Room::slot, slot, which `readers` will read.
+  // Waits until this rank may fill its line and room, which `readers` will read.
   Status open(std::uint64_t round, std::span<const int> readers, Room room) noexcept;
   Line& line(std::uint64_t round) noexcept { return places_[round % kLines].line; }
   std::byte* slot(std::uint64_t round) noexcept { return members_[index_].slots + round % kSlots * layout_.stride(); }
-  // Maps the pages of this rank's slot at [at, at + bytes) in one system call: a page fault each takes twice as long.
-  // Before stores there, with bytes > 0.
+  // Maps [at, at + bytes) of this rank's slot in one system call: page faults take twice as long. Before stores there,
+  // with bytes > 0.
   void will_fill(std::uint64_t round, std::size_t at, std::size_t bytes) noexcept {
     const std::uint64_t wanted = layout_.units(at, bytes);
     if ((mapped_[round % kSlots] & wanted) != wanted) [[unlikely]]
       map_slot(round, wanted);
   }
-  // The place is inside the line if `bytes` fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -102,7 +99,7 @@ class Group final : private Watch {
     mine_->bell.ring();
   }
 
-  // Waits for a peer's line. The line and its room are valid until done() is called for the round.
+  // The line and its room are valid until done() is called for the round.
   [[gnu::always_inline]] Status await(int peer, std::uint64_t round, const Line** found) noexcept {
     const Line& l = member(peer).places[round % kLines].line;
     *found = &l;
@@ -140,7 +137,7 @@ class Group final : private Watch {
   void done_with(std::uint64_t rounds, Room room) noexcept { room == Room::slot ? done(rounds) : done_later(rounds); }
   Status await_done(std::span<const int> peers, std::uint64_t rounds) noexcept;
 
-  // Access to a peer's exposed memory failed in this collective. Before done().
+  // Access to a peer's exposed memory failed. Before done().
   void tell_refused() noexcept { mine_->refused.store(calls_, std::memory_order_relaxed); }
   // As of the last await_done().
   bool was_refused(int peer) const noexcept { return state(peer).refused.load(std::memory_order_relaxed) == calls_; }
@@ -157,7 +154,7 @@ class Group final : private Watch {
   // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
 
-  // What `work` returns. Where it throws, this group ends on every rank.
+  // If `work` throws, this group ends on every rank.
   template <class Work>
   Status guarded_for_all(const Purpose& purpose, Work&& work) noexcept {
     Status s = Status::ok;
@@ -175,7 +172,7 @@ class Group final : private Watch {
     std::byte* slots = nullptr;
     std::uint64_t known_done = 0;
     std::uint32_t told = 0;   // Done::token() of known_done
-    std::uint64_t given = 0;  // end of the rounds of this rank that it may still read
+    std::uint64_t given = 0;  // end of this rank's rounds that it may read
   };
 
   Group() = default;

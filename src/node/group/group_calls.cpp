@@ -1,7 +1,5 @@
-// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares its signature with that
-// in each line that it reads, in each peer's progress (Done) before it refills its lines, and of every peer, now and
-// then during a wait. A collective's lines connect all its ranks: some rank exchanges data with a differing peer, and
-// detects it within one turn of its ring of lines.
+// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A collective's lines connect all its
+// ranks: some rank detects a differing peer within one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 
@@ -37,7 +35,7 @@ std::uint64_t Group::signature_of(int rank, std::uint64_t call) const noexcept {
   return kept() ? signature : 0;
 }
 
-// The last call that both have entered, if both records still exist.
+// Compares the last call that both have entered, if both records exist.
 Status Group::compare(int peer) noexcept {
   const std::uint64_t last = std::min(calls_, state(peer).calls.load(std::memory_order_acquire));
   const std::uint64_t mine = signature_of(rank_, last), theirs = signature_of(peer, last);

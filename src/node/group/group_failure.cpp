@@ -50,8 +50,7 @@ Status Group::check() noexcept {
                   "rank {} (process {}) has freed the communicator; it {}; rank {} waits in its collective {}, {}",
                   m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());
     if (!m.process || !m.process->has_ended()) continue;
-    // Lines that the process published before its end still count, and it may have ended normally. Only the awaited
-    // rank's end is a failure.
+    // The process may have ended normally, after publishing its lines. Only the awaited rank's end is a failure.
     if (r != awaited_ && state(r).returned.load(std::memory_order_relaxed) >= calls_) continue;
     return fail(Status::mpi_error, "rank {} (process {}) has ended; it {}; rank {} waits in its collective {}, {}",
                 m.number, m.pid, whereabouts(r), number(rank_), calls_, called(rank_, calls_).text());

@@ -1,9 +1,8 @@
-// Layout of a group's segment: single-writer cache lines with monotone numbers, and memory for the data of rounds.
+// Layout of a group's segment.
 //
-// A group's work is cut into *rounds*, numbered from 0 over its life, alike on all ranks. In a round a rank may fill
-// its line `round % kLines`, and publishes it by storing round + 1 in it (release). A reader waits for that number
-// (acquire). Data beyond kInline bytes lie in the line's small room, or in slot `round % kSlots`; all ranks know the
-// length.
+// *Rounds* are numbered from 0 over a group's life, alike on all ranks. In a round a rank may fill its line `round %
+// kLines`, and publishes it by storing round + 1 in it (release). A reader waits for that number (acquire). Data beyond
+// kInline bytes lie in the line's small room, or in slot `round % kSlots`; all ranks know the length.
 //
 // Each rank announces the rounds that it is done with. A line and its small room are refilled kLines rounds later, a
 // slot kSlots rounds later, after all readers are done. Each line and slot has one writer, no number ever decreases,
@@ -44,8 +43,8 @@ struct alignas(2 * kLine) Place {
 };
 static_assert(offsetof(Place, small) == kLine && sizeof(Place) % (2 * kLine) == 0);
 
-// A rank's finished rounds and the signature of its current call, announced by one store. The low half counts the
-// rounds. The high half has the call's number modulo kCalls, and bits of the signature.
+// A rank's progress, announced by one store. The low half counts finished rounds. The high half has the current call's
+// number modulo kCalls, and bits of its signature.
 struct Done {
   static constexpr std::uint64_t kCallBits = kCalls - 1;
   static_assert((kCalls & kCallBits) == 0);
@@ -94,15 +93,15 @@ struct alignas(kLine) Head {
   char text[436];
 };
 
-// Consecutive groups of the same ranks (Group::beside). The second is touched on first use.
+// Group::beside(). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
 struct Pages {
   std::size_t at, bytes;
 };
 
-// Offsets in a group: the states, then the places and slots of each rank. Each rank's part begins on a page, so that
-// its first touch decides the NUMA node.
+// The states, then the places and slots of each rank. Each rank's part begins on a page, so that its first touch
+// decides the NUMA node.
 struct Layout {
   std::size_t ranks = 1;
   std::size_t slot = 0;  // bytes
@@ -120,7 +119,7 @@ struct Layout {
     const std::size_t first = at / unit(), last = (at + bytes - 1) / unit();
     return ~std::uint64_t{0} >> (63 - last) & ~std::uint64_t{0} << first;
   }
-  // The whole pages that hold a rank's state, but for a first page that holds the end of the state before it.
+  // Whole pages, but for a first page that holds the end of the state before.
   Pages states_of(std::size_t rank) const noexcept {
     const auto end = [this](std::size_t r) { return r == 0 ? 0 : pages(states() + r * sizeof(State)); };
     return {end(rank), end(rank + 1) - end(rank)};

@@ -1,6 +1,5 @@
 // Started collectives run the blocking form's code on a fiber, whose waits return to the driving thread, one after
-// another in the order of their start, equal on every rank. A split one has lanes (schedule::Lane): it stays where it
-// is while its driver does not take the next one.
+// another in the order of their start, equal on every rank. A split one has lanes (schedule::Lane).
 #pragma once
 
 #include <array>
@@ -52,7 +51,7 @@ class Started final : public Driven {
 
   void start(Task& task) noexcept;  // by one thread at a time
   bool drive(Lanes lanes) noexcept { return try_drive(lanes) == Drive::moved; }
-  // On a communication core: not what a caller does now, or will do, unless later collectives wait for it.
+  // On a communication core: not a caller's steps, unless later collectives wait for them.
   bool drive() noexcept override {
     return drive(
         {.before = !leads_.load(), .after = waiting_.load() > 0 || count_.load(std::memory_order_relaxed) > 1});
@@ -60,7 +59,7 @@ class Started final : public Driven {
   bool drive_spare() noexcept override { return drive({.before = !leads_.load()}); }
   void reach(schedule::Lane lane) noexcept;  // by the front, before steps of this lane
 
-  // The starting call does the steps before the work, as long as leads() is true. Cores leave them until end_lead().
+  // The starting call does the steps before the work while leads() is true. Cores leave them until end_lead().
   bool leads(const Task& task) noexcept;
   bool lead() noexcept;  // true: something moved
   void end_lead() noexcept { leads_.store(false); }
@@ -83,9 +82,9 @@ class Started final : public Driven {
   void end_front() noexcept;
 
   Patience& patience_;
-  // One resting thread watches: it sleeps on the bell of the peer that the front waits for, the others on ended_. A
-  // thread that moves the front wakes the watcher.
-  Bell ended_;                           // rings when the front has ended or the watcher leaves
+  // One resting thread watches: it sleeps on the front's awaited bell, the others on ended_. A thread that moves the
+  // front wakes the watcher.
+  Bell ended_;
   std::atomic<Bell*> awaited_{nullptr};  // of the peer that the front waits for; null: the front has not begun
   std::atomic<Bell*> slept_on_{nullptr};
   std::atomic<bool> watched_{false};

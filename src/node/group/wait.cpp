@@ -7,17 +7,17 @@
 namespace stretto::node {
 namespace {
 
-constexpr double kBetweenChecks = 0.005;          // seconds between two checks of the peers
-constexpr double kBetweenInterruptChecks = 0.05;  // seconds between two checks for an interrupt
-constexpr double kBetweenDrives = 1;              // longest expected seconds between two drives of a collective
+constexpr double kBetweenChecks = 0.005;          // seconds
+constexpr double kBetweenInterruptChecks = 0.05;  // seconds
+constexpr double kBetweenDrives = 1;              // longest expected seconds between two drives
 
-// Seconds between two calls of the progress function: MPICH sleeps in it if configured for oversubscribed cores.
+// Seconds. MPICH sleeps in its progress function if configured for oversubscribed cores.
 constexpr double kBetweenProgress = 100e-6;
 
 }  // namespace
 
-// One check if ranks may share a core: pauses keep the core from the awaited rank. Eight made short calls of four ranks
-// on two cores a tenth slower.
+// Pauses keep a shared core from the awaited rank: eight checks made short calls of four ranks on two cores a tenth
+// slower.
 std::uint32_t spins_for(bool cores_are_shared) noexcept { return cores_are_shared ? 1 : 2000; }
 
 Backoff::Backoff(Patience& patience, Watch& watch, Bell& bell) noexcept

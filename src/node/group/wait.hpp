@@ -1,6 +1,6 @@
-// Every wait of the node floor is a call of wait(). A rank polls, yields, then sleeps on the awaited rank's bell
-// (docs/node.md, "Waiting"). Between sleeps it lets the MPI progress, so that it never blocks another rank's send. A
-// wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the limit.
+// A rank polls, yields, then sleeps on the awaited rank's bell (docs/node.md, "Waiting"). Between sleeps it lets the
+// MPI progress, so that it never blocks another rank's send. A wait ends when ready() is true, when the watch finds a
+// peer that died or gave up, or after the limit.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace stretto::node {
 
 struct Patience {
-  // checks before the rank yields or sleeps; 1 if ranks outnumber cores
+  // checks before the rank yields or sleeps
   std::uint32_t spins = 2000;
   bool shares = true;                 // ranks may share a core: yield at each check
   double limit = 300;                 // seconds until a wait is given up
   void (*progress)(void*) = nullptr;  // called now and then; may be null
   void* context = nullptr;
-  // Returns control to a started collective's driver instead of yielding the core. `anew`: the first suspension of a
-  // wait, so the collective has moved.
+  // Returns to a started collective's driver instead of yielding the core. `anew`: the first suspension of a wait, so
+  // the collective has moved.
   void (*suspend)(void*, bool anew) = nullptr;
   void* suspended = nullptr;
   Bell* own = nullptr;   // on which the rank records its core; may be null
@@ -62,7 +62,7 @@ class Backoff {
   Status interrupt(double waited) noexcept;
 };
 
-// Checks before a wait asks whether another program or the awaited rank needs the core, which takes some microseconds.
+// Checks before a wait asks whether somebody else needs the core, which takes some microseconds.
 constexpr std::uint32_t kFirstChecks = 64;
 
 // `ready` is called often and must only load; its acquire loads make the data visible. `bell` belongs to the rank whose

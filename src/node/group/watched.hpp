@@ -11,8 +11,8 @@
 
 namespace stretto::node {
 
-// Watched by a pidfd, shared by all groups. If the program closed it and perhaps reused its number, the process' state
-// is unknown, and the number belongs to the program.
+// Watched by a pidfd, shared by all groups. If the program closed it, the process' state is unknown, and the number is
+// the program's.
 class WatchedProcess {
  public:
   explicit WatchedProcess(Descriptor process) noexcept;
@@ -29,7 +29,7 @@ class WatchedProcess {
 };
 
 // `token` is the process' process_token(). Null if it cannot be watched: before Linux 5.3, out of memory, or beyond a
-// quarter of the soft RLIMIT_NOFILE (the program needs the rest). Waits for it end by their limit alone.
+// quarter of the soft RLIMIT_NOFILE. Waits for it end by their limit alone.
 std::shared_ptr<const WatchedProcess> watch_process(pid_t pid, const Token& token) noexcept;
 
 struct Peer {

@@ -1,5 +1,5 @@
-// Nested groups of a node's ranks, from the closest ranks (level 1) to all of them (the last level). A group is a union
-// of groups of the level below, or of single ranks. Equal on every rank.
+// Nested groups of a node's ranks, from the closest (level 1) to all of them. A group is a union of groups of the level
+// below, or of single ranks. Equal on every rank.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,8 @@ class Hierarchy {
   Hierarchy() : Hierarchy(1) {}
   explicit Hierarchy(int ranks);
 
-  // `levels`: a comma-separated list of l3, numa and socket. Labels with more groups become inner levels: a NUMA node
-  // may hold several caches, or a cache serve several nodes. A level that separates no ranks is dropped.
-  // invalid_argument names an unknown label.
+  // `levels`: a comma-separated list of l3, numa and socket. Labels with more groups become inner levels. A level that
+  // separates no ranks is dropped. invalid_argument names an unknown label.
   static Status from_places(std::span<const topology::Place> places, const std::string& levels, Hierarchy* hierarchy);
 
   // labels[l][r] is the group of rank r at level l + 1. Levels that do not nest are refused.

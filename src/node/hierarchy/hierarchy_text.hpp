@@ -1,9 +1,4 @@
-// Parser of STRETTO_HIERARCHY (docs/node.md, "Hierarchy"):
-//
-//   TEXT      = [OPERATION "="] LEVELS, separated by ";"
-//   OPERATION = barrier, bcast, reduce, allreduce or reduce_scatter; without it, LEVELS are for all others
-//   LEVELS    = "flat" | a list of l3, numa and socket | GROUPS, separated by "/", the innermost first
-//   GROUPS    = ranks and ranges of them, separated by "," within a group and by "|" between groups
+// Parser of STRETTO_HIERARCHY (docs/node.md, "Hierarchy").
 #pragma once
 
 #include <span>
@@ -23,8 +18,8 @@ struct Hierarchies {
   std::vector<std::pair<Collective, Hierarchy>> of;
 };
 
-// places[r] and numbers[r]: the place of rank r, and its number in the text. A rank in no group of a level is a group
-// of its own; numbers without a rank are ignored. invalid_argument names text that cannot be parsed.
+// By rank: places, and numbers in the text. A rank in no group of a level is a group of its own; numbers without a rank
+// are ignored. invalid_argument names text that cannot be parsed.
 Status parse_hierarchies(std::string_view text, std::span<const topology::Place> places, std::span<const int> numbers,
                          Hierarchies* hierarchies);
 

@@ -10,7 +10,7 @@
 namespace stretto::node {
 
 Status read_process(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept {
-  constexpr std::size_t most = std::size_t{1} << 30;  // per call; the kernel's own limit is 2^31 less a page
+  constexpr std::size_t most = std::size_t{1} << 30;  // below the kernel's limit of 2^31 less a page
   for (std::size_t moved = 0; moved < bytes;) {
     iovec here{static_cast<std::byte*>(to) + moved, std::min(bytes - moved, most)};
     iovec there{reinterpret_cast<void*>(address + moved), here.iov_len};

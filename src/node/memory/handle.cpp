@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPatienceMs = 10000;  // far longer than a connection takes between two waiting processes
+constexpr int kPatienceMs = 10000;  // far longer than a connection takes
 
 struct Offer {
   std::int32_t pid = 0;
@@ -231,7 +231,7 @@ namespace {
 
 using Reason = std::array<char, 160>;
 
-// The message of rank `failed`, gathered without allocation.
+// Gathered without allocation.
 Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
   std::array<Reason, 128> all;
   Reason own{};

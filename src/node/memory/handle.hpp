@@ -1,6 +1,6 @@
-// Passes shared-memory descriptors between processes, without names that others could open: by /proc/PID/fd, if this
-// process may trace the owner (same user and user namespace; Yama does not matter), else by SCM_RIGHTS, over an
-// abstract socket of a random name, to callers of its own user that present a token.
+// Passes descriptors between processes, without names that others could open: by /proc/PID/fd, if this process may
+// trace the owner (same user and user namespace; Yama does not matter), else by SCM_RIGHTS, over an abstract socket of
+// a random name, to callers of its own user that present a token.
 #pragma once
 
 #include <array>
@@ -17,7 +17,6 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  // Under a number that does not disturb the program.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -41,8 +40,7 @@ enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// The process at the other end belongs to this user, or to a user without a number here (another user namespace), whom
-// the token alone identifies.
+// True also for a user without a number here (another user namespace), whom the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
 // Collective. The first failed rank's status; other ranks' messages name it.

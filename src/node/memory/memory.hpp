@@ -1,12 +1,10 @@
-// Memory that is visible to peers (docs/node.md). A range of one rank's memory, and the peers that read it, get one of
-// three answers:
+// Memory that is visible to peers (docs/node.md). A range of one rank's memory is one of:
 //
 //   mapped     peers load and store in place
 //   copyable   the kernel copies for the peers (process_vm_readv)
 //   staged     the owner copies through the slots of the segment
 //
-// The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read). At creation each
-// access is tried between all ranks.
+// The owner decides (expose) and announces the answer in a line; a peer follows it (reach or read).
 #pragma once
 
 #include <sys/types.h>
@@ -42,7 +40,7 @@ struct Exposure {
 };
 
 struct MemoryOptions {
-  bool process = true;  // threads of one process see each other's memory
+  bool process = true;  // between threads of one process
   bool arena = true;
   bool xpmem = true;
   bool kernel = true;
@@ -57,19 +55,17 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // For another thread of this rank, without XPMEM, whose attachments belong to one thread. Every rank makes the same
-  // call.
+  // For another thread of this rank, without XPMEM, whose attachments belong to one thread. Collective.
   std::unique_ptr<Memory> beside() const;
 
-  // Strongest access that all peers have to this range; with `kernel` perhaps kernel copies. Memory without pages is
-  // never exposed through XPMEM: a peer that reads it gets SIGBUS.
+  // The strongest access of all peers; with `kernel` perhaps kernel copies. Memory without pages is never exposed
+  // through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
-  // From now on, after a peer was refused one.
   void stop_kernel() noexcept { stopped_kernel_ = true; }
 
-  // Local address of a peer's mapped range. Null if it cannot be reached (a stale exposure, or no room to attach);
-  // read() may still work. Valid until 64 + 4p other ranges have been reached.
+  // Null if the range cannot be reached (a stale exposure, or no room to attach); read() may still work. Valid until 64
+  // + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
   // Copies a peer's range that is copyable, or mapped but out of reach. unsupported: the kernel cannot copy it, or

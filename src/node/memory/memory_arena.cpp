@@ -12,7 +12,7 @@
 namespace stretto::node {
 namespace {
 
-// The owning process and the file, whose inode is unique while it is mapped.
+// A file's inode is unique while it is mapped.
 struct Origin {
   Token process{};
   std::uint64_t device = 0, inode = 0;
@@ -58,7 +58,7 @@ const char* missing() noexcept {
   return *why != '\0' ? why : "a process has no arena";
 }
 
-// A quarter of a limited address space at most; the program needs the rest.
+// The program needs most of a limited address space.
 bool room_for(std::uint64_t bytes) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
@@ -134,7 +134,7 @@ std::byte* Memory::reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) 
     return nullptr;
   }
   if (end > peer.opened) {
-    // From the start: other memories of this process may have opened more already.
+    // From the start: other memories of this process may have opened more.
     const std::size_t until = std::min(peer.arena_bytes, (end + kOpenStep - 1) / kOpenStep * kOpenStep);
     if (mprotect(peer.arena, until, PROT_READ | PROT_WRITE) != 0) return nullptr;
     peer.opened = until;

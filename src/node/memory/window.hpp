@@ -1,6 +1,5 @@
-// Two buffers of each rank of a group, inputs and results, that all peers read in place during one call. A rank tells
-// how many steps of its results are complete, and waits for nothing but steps of peers: ranks may be any number of
-// steps apart.
+// Each rank's input and results, which all peers read in place during one call. A rank tells how many steps of its
+// results are complete, and waits for steps of peers alone.
 //
 // All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
 // cannot read leaves the call without a window on all ranks. A kernel copy that is refused later is a failure. A rank's
@@ -42,7 +41,6 @@ class Window {
   // This rank reads no results of `step` and earlier ones any more.
   void leave(std::uint64_t step) noexcept { g_.done(first_ + kMeeting + step + 1); }
 
-  // Returns when no rank of the group reads anything more.
   Status close() noexcept;
 
  private:

@@ -23,8 +23,7 @@ constexpr int kPermitMode = 1;                   // XPMEM_PERMIT_MODE: rights ar
 constexpr std::size_t kWhole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
 constexpr std::uint64_t kPage = 4096;
 
-// The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator,
-// after a slow search.
+// The library stays loaded: it never closes its descriptor of the module, and would open another for each communicator.
 void* opened(const char* library) {
   const auto open = [](const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); };
   static const std::string first = library;  // the only name outside of tests

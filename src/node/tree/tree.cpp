@@ -119,7 +119,6 @@ Status Tree::run() {
   return Status::ok;
 }
 
-// Finds the buffers, the data that are passed on, and what peers read.
 Status Tree::look_at_steps() {
   const auto of = [this](std::byte* base, int rank) { return base + static_cast<std::size_t>(rank) * bytes_; };
   const bool root = s_.rank == s_.root;
@@ -208,7 +207,7 @@ Status Tree::pass(Lane lane, std::uint64_t first) {
   return Status::ok;
 }
 
-// The first addition reads this rank's input, so it needs no copy before.
+// The first addition reads this rank's input in place.
 Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) {
   const bool copies = step.kind == Kind::copy;
   if (copies && first_sum_ != nullptr) return Status::ok;

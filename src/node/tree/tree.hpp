@@ -1,10 +1,10 @@
-// Rooted collectives by the steps of a tree's schedule (reduce, broadcast, gather, scatter), so that each of its lanes
-// can have a driver of its own. As on the schedules' own messages, sums are bracketed by the tree.
+// Rooted collectives by the steps of a tree's schedule (docs/overlap.md, "Split trees"), so that each of its lanes can
+// have a driver of its own. Sums are bracketed by the tree.
 //
 // The work is cut into passes, one for each lane, and a pass into rounds, one for each chunk of all blocks. In a round
 // a rank takes a chunk from its sources, in the order of its steps, and then exposes its own: in place, where peers see
 // the memory, else through its slot, where each block has a fixed place. Data that are passed on lie in the arena,
-// where there is one. So an edge costs one copy or addition, and one copy more from private memory.
+// where there is one: an edge costs one copy or addition, and one copy more from private memory.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,6 @@
 
 namespace stretto::node {
 
-// A reduce, broadcast, gather or scatter by this rank's steps of a tree.
 struct TreeTask {
   const schedule::Schedule& schedule;
   // As of the function of that name: null where the data are in place.

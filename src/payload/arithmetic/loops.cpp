@@ -5,7 +5,7 @@
 
 #include "payload/arithmetic/operations.hpp"
 
-// These targets add nothing for such loops.
+// These targets add nothing.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "payload/arithmetic/loops.cpp"

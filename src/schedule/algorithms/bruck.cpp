@@ -1,7 +1,6 @@
-// Bruck: an alltoall for short blocks. A block travels d ranks ahead by the powers of two of d, the largest first. The
-// remaining distance is then below the power, so a rank sends ranges of other ranks' blocks: about p / 2^(k+1) messages
-// to one peer in a round of distance 2^k, p - 1 in all. Each byte is sent about log2(p)/2 times; sources compress
-// blocks once. Forwarding ranks must know lengths: no alltoallv.
+// Bruck: a block travels d ranks ahead by the powers of two of d, the largest first. So a rank sends ranges of other
+// ranks' blocks: about p / 2^(k+1) messages to one peer in a round of distance 2^k, p - 1 in all. Sources compress
+// blocks once.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,6 +1,5 @@
-// Pipelined chain: B pieces pass along a line of ranks. For long vectors little more than one transfer, after a
-// start-up of p - 2 pieces. A reduction runs from both ends to the root, in rank order; a broadcast from the root
-// around to the previous rank; an allreduce up the line and back, both overlapping; a scan up the line.
+// B pieces pass along a line of ranks. A reduction runs from both ends to the root, in rank order; a broadcast from the
+// root around to the previous rank; an allreduce up the line and back, both overlapping; a scan up the line.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"
@@ -65,8 +64,8 @@ Schedule chain_reduce(const Request& q) {
 Schedule chain_allreduce(const Request& q) {
   const int p = q.ranks;
   const int blocks = pieces(q);
-  const int up = q.rank;                      // round of piece b: up + b
-  const int down = p - 1 + (p - 1 - q.rank);  // round of piece b: down + b
+  const int up = q.rank;  // round of piece b: up + b
+  const int down = p - 1 + (p - 1 - q.rank);
   Program program(q, Collective::allreduce, "chain", blocks, true);
   for (int b = 0; b < blocks; ++b) {
     program.copy(Buffer::out, Buffer::in, b, 1);
@@ -92,7 +91,7 @@ Schedule chain_scan(const Request& q) {
   return std::move(program).finish();
 }
 
-// The received result is in tmp until an in-place contribution has left `out` with it.
+// In place, the received result is in tmp until the contribution has left `out`.
 Schedule chain_exscan(const Request& q) {
   const int last = q.ranks - 1;
   Program program(q, Collective::exscan, "chain", pieces(q), true);

@@ -1,6 +1,6 @@
 // Maps p ranks to q teams, the largest power of two <= p, in rank order. The ranks 2i and 2i + 1 for i < p - q form a
-// team; every other rank is its own. One rank acts for its team; its partner hands over a contribution first and
-// receives the result at the end.
+// team; every other rank is its own. One rank acts for its team: it receives its partner's contribution first, and
+// sends the result at the end.
 #pragma once
 
 #include "schedule/program.hpp"

@@ -1,8 +1,6 @@
-// Hierarchical, all ranks at work: each value crosses between groups once, in as many concurrent streams as a group has
-// ranks. The vector is cut into D pieces, D the size of the largest group, which each group's members own in even
-// shares (floors.hpp). An allreduce is a reduce-scatter inside groups, D independent allreduces between the owners of a
-// piece, and an allgather inside (hierarchical mixed, or ArGM). Values may travel raw inside (Link::node) and
-// compressed between groups (Link::network), with an error of H eps instead of p eps.
+// Each value crosses between groups once, in as many concurrent streams as a group has ranks. The vector is cut into D
+// pieces (floors.hpp), D the size of the largest group. An allreduce is a reduce-scatter inside groups, D independent
+// allreduces between the owners of a piece, and an allgather inside (hierarchical mixed, or ArGM).
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,6 +1,5 @@
-// Leaders: one rank represents each group, the root its own. A collective runs inside groups on binomial trees, and
-// between leaders on the flat algorithm of fewest rounds. For short vectors where starting a message between groups is
-// slow. Nested groups have leaders on each floor. The error is p eps for reductions (raw inside: H eps), else eps.
+// Leaders represent their groups, the root its own. A collective runs inside groups on binomial trees, and between
+// leaders on the flat algorithm of fewest rounds. Nested groups have leaders on each floor.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/part.hpp"

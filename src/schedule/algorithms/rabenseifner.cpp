@@ -1,7 +1,6 @@
 // Rabenseifner: a reduce-scatter by recursive halving (halving.hpp), then an allgather by recursive doubling along the
-// same pairs, backwards: a ring's bytes in 2 log2 p rounds. A reduce gathers to the root instead, half of the pairs
-// falling silent in each round. The root of a reduce acts for its team (fold.hpp). Near ranks merge first, which keeps
-// rank order.
+// same pairs, backwards. A reduce gathers to the root instead, which acts for its team (fold.hpp). Near ranks merge
+// first, which keeps rank order.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"

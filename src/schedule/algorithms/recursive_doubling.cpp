@@ -1,6 +1,6 @@
-// Recursive doubling: in round j each rank exchanges all its data with the rank whose number differs in bit j. The
-// fewest rounds, but a whole vector per round of a reduction. Ranks are folded (fold.hpp). Neighbouring intervals
-// merge, in rank order. Received blocks go to tmp, since the rank's own are in flight.
+// Recursive doubling: in round j each rank exchanges all its data with the rank whose number differs in bit j. Ranks
+// are folded (fold.hpp). Neighbouring intervals merge, in rank order. Received blocks go to tmp, since the rank's own
+// are in flight.
 //
 // A scan (Hillis and Steele, "Data parallel algorithms", 1986) sends one way: in round j to the rank 2^j above. After
 // it a rank has the sum of the last 2^(j+1) ranks up to its own. An exscan is a scan of the predecessors'

@@ -1,6 +1,5 @@
-// Recursive halving: a reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. Near ranks merge first,
-// which keeps rank order but leaves blocks in the order of reversed bits: one more round passes each block to its
-// owner. Ranks are folded (fold.hpp).
+// Recursive halving: a reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. That leaves blocks in the
+// order of reversed bits: one more round passes each block to its owner.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"

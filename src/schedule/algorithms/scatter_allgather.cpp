@@ -1,5 +1,4 @@
-// A broadcast for long vectors: the root scatters p pieces down a binomial tree, then the pieces go around a ring,
-// except to ranks that have them. By a tree alone the root would send the vector log2 p times.
+// The root scatters p pieces down a binomial tree, then the pieces go around a ring, except to ranks that have them.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/tree.hpp"
 #include "schedule/program.hpp"

@@ -1,8 +1,7 @@
 // Swing (De Sensi, Bonato, Saam and Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024):
 // recursive doubling and halving with near partners. In step k even rank x meets x + r(k) and odd rank x meets x - r(k)
-// on a ring, at most |r(k)| hops away. r(k) = 1, -1, 3, -5, ... is the sum of (-2)^i for i = 0 ... k. A step loads all
-// links of a ring alike. On a torus (Groups::torus) each dimension is a ring, as are a host's ranks; near steps of all
-// dimensions come first.
+// on a ring, at most |r(k)| hops away. r(k) = 1, -1, 3, -5, ... is the sum of (-2)^i for i = 0 ... k. On a torus
+// (Groups::torus) each dimension is a ring, as are a host's ranks; near steps of all dimensions come first.
 //
 // swing_bandwidth is Rabenseifner's algorithm with these partners. The ranks joined by steps k, k + 1, ... are one set
 // for all its members, along which blocks are numbered, so each message is one range.
@@ -64,7 +63,7 @@ class Swing {
     return team + (y - x) * ring.stride;
   }
 
-  // Final blocks of the team and those joined with it after the first `steps` (halving.hpp). Bit j of the halved number
+  // Blocks of the team and those joined with it after the first `steps` (halving.hpp). Bit j of the halved number
   // differs between the partners of step j, and is equal between those of later steps.
   Interval blocks(int team, int steps) const {
     int number = 0;

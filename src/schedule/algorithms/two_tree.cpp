@@ -1,6 +1,6 @@
 // Two trees (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009).
 // The inner ranks of one binary tree are the leaves of the other. Even pieces pass the first tree and odd pieces the
-// second: every rank sends and receives the vector once per direction, as in a chain, after log p pieces instead of p.
+// second: every rank sends and receives the vector once per direction, after log p pieces instead of a chain's p.
 //
 // The first tree is in order: rank x - 1 for x in 1 ... m stands as high as x has trailing zero bits. The second is its
 // mirror image; for odd m it mirrors the first m - 1 ranks, below the last one. In a reduction or broadcast the root

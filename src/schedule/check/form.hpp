@@ -7,8 +7,8 @@
 
 namespace stretto::schedule {
 
-// The schedules agree on collective and sizes. Steps are well formed: known kind, legal peer, blocks inside the vector,
-// in not written, out touched only where a result is expected, no signals among data.
+// Schedules agree on collective and sizes. Steps have a known kind, a legal peer and blocks inside the vector, do not
+// write `in`, touch out only where a result is expected, and have no signals among data.
 Status check_form(std::span<const Schedule> all);
 
 // No send or receive writes a block that another of the same rank and level uses.

@@ -125,7 +125,6 @@ Status Replay::run(const Visit& visit) {
   return diagnose();
 }
 
-// Follows the waits from the lowest incomplete rank until a rank repeats.
 Status Replay::diagnose() const {
   std::int32_t rank = 0;
   const auto first_incomplete = [&](std::int32_t r) {

@@ -28,8 +28,8 @@ class Replay {
   Status match();
 
   // Issues each rank's steps in list order, once their dependencies are complete; a send ends with its receive. Calls
-  // visit for each local step (sender.rank == -1) and message in an order of completion; stops at its first failure. A
-  // deadlock fails with the chain of waiting ranks.
+  // visit for each local step (sender.rank == -1) and message, in an order of completion, until a failure. A deadlock
+  // fails with the chain of waiting ranks.
   using Visit = std::function<Status(Place step, Place sender)>;
   Status run(const Visit& visit);
 

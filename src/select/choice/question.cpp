@@ -90,8 +90,8 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
     q.payload = static_cast<int>(call::payload_kind(o.payload));
   else if (!compress)
     q.payload = static_cast<int>(payload::Kind::raw);
-  // A requested payload that adds codes promises equal bits for every schedule. Several inputs per rank are added as
-  // codes: the result must not depend on their distribution.
+  // A requested payload that adds codes promises equal bits for every schedule. The result of several inputs per rank
+  // must not depend on their distribution.
   q.code_space = compress && ((call::adds_codes(o.payload) && q.raw_below == 0) || streaming.alone ||
                               call.collective == Collective::allreduce_multi);
   q.device = support.device;

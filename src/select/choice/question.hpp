@@ -29,7 +29,7 @@ struct ModelQuery {
   bool same_answer(const ModelQuery& other) const noexcept;
 };
 
-// Determines a query, for calls without a schedule and a report; faster to compare than a query is to make.
+// Determines a query, for calls without a schedule and a report; faster to compare than to make one.
 struct CallForm {
   std::uint64_t bytes = 0, segment = 0, raw_below = 0;
   double ratio = 0, dense_ratio = 0;

@@ -8,8 +8,7 @@
 
 namespace stretto::select {
 
-// The longest message to another host without a rendezvous (0: no limit), and the messages between two ranks in a
-// collective.
+// Transport::eager_limit, and the messages between two ranks in a collective.
 struct CarrierLimits {
   std::size_t eager_limit = 0;
   std::uint32_t messages = 0;

@@ -18,8 +18,7 @@ class Splits {
 
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
-  // By model::best_split, for `bytes` of the whole vector and `comm_cores` of the host. 0: no tree, shared cores, or no
-  // memory.
+  // `bytes`: of the whole vector; `comm_cores`: of the host. 0: no tree, shared cores, or no memory.
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:

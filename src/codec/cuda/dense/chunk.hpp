@@ -1,5 +1,4 @@
-// A dense chunk (docs/format.md, section 8): what a block of warps shares while it writes or reads one, heads, tables
-// and states. tests/codec/cuda holds the constants equal to codec/dense/layout.hpp.
+// A dense chunk (docs/format.md, section 8). tests/codec/cuda holds the constants equal to codec/dense/layout.hpp.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -22,8 +21,8 @@ struct GroupHead {
   const u8* exceptions;  // the section, or the values of a verbatim group
   u32 exception_words;
   u32 words;  // of the fixed form
-  // What precedes this group in its chunk. head: bytes of heads, or words of groups where these are written. low: low
-  // bits; until all groups are known, its own.
+  // In the chunk before this group. head: bytes of heads, or words of groups where these are written. low: low bits;
+  // until all groups are known, its own.
   u32 head, low;
   u8 predictor, wide, verbatim, widest;
 };
@@ -37,7 +36,7 @@ struct ChunkShared {
   u32 states[2][32];
   u64 have_widths, have_classes, start, next;
   u32 widest, sets, low_bits, table_bits, words_taken, fixed_words;
-  u32 head_bytes;  // of all heads; where a chunk is read: from its beginning to their end
+  u32 head_bytes;  // of all heads; in a read chunk from its beginning to their end
   u32 bytes;       // of the chunk as it is written
   u32 dense;
   u32 bad;        // set by one lane; read by all behind a sync, or a barrier of the block
@@ -45,7 +44,7 @@ struct ChunkShared {
   u64 tile, offset;
 };
 
-// In device memory: a class for each value, and a step's words for each step. The classes of a group are words of four
+// In device memory: a class for each value, and a step's words for each step. A group's classes are words of four
 // blocks each, one for each lane.
 struct ChunkRoom {
   u8* classes;
@@ -65,7 +64,6 @@ STRETTO_DEVICE u8* put_number(u8* p, u64 v) {
   *p++ = static_cast<u8>(v);
   return p;
 }
-// Null if no number ends before `end`, or it exceeds 64 bits.
 STRETTO_DEVICE const u8* take_number(const u8* p, const u8* end, u64* v) {
   *v = 0;
   for (int shift = 0; shift < 64 && p != end; shift += 7) {
@@ -248,7 +246,7 @@ STRETTO_DEVICE bool has(u64 set, u32 w) { return set >> (w - 1) & 1; }
 
 // ----------------------------------------------------------------------------------------------------- states
 
-// A symbol of each lane is coded; words go to words[*at] and on.
+// One symbol a lane; words go to words[*at] and on.
 template <class W>
 STRETTO_DEVICE void encode_step(const u32* row, typename W::template Lane<u32> symbol,
                                 typename W::template Lane<u32>* states, u16* words, u32* at) {

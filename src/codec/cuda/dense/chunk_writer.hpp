@@ -1,5 +1,5 @@
-// Streams of one coding to the other, chunk by chunk, in one pass: a block of warps measures a chunk, finds its place
-// by look-back, and writes it. A block with more members than those of tile.hpp:
+// A block of warps measures a chunk, finds its place by look-back, and writes it. A block with more members than those
+// of tile.hpp:
 //   chunk(): a ChunkShared; room(): a ChunkRoom; scratch(w): 32 words
 #pragma once
 
@@ -79,8 +79,7 @@ class ChunkWriter {
   Layout layout_;
 };
 
-// The groups of a chunk that lie there with their lengths: sets the place and the words of each, and fixed_words, by
-// one warp. `pair`: each lane has the lengths of two groups.
+// Sets the place and words of each group, and fixed_words, by one warp. `pair`: lengths of two groups.
 template <class W>
 STRETTO_DEVICE void place_groups(typename W::template Lane<u32> pair, const u8* first, ChunkShared* c) {
   const auto sum = W::map([](u32 v) { return sum_of_pair(v); }, pair);
@@ -98,7 +97,7 @@ STRETTO_DEVICE void place_groups(typename W::template Lane<u32> pair, const u8* 
   by_one_lane<W>([&] { c->fixed_words = all; });
 }
 
-// f(block, residuals) for each block of a width above 0, residuals as the numbers that classes are of.
+// f(block, residuals) for each block of a width above 0.
 template <class W, class F>
 STRETTO_DEVICE void each_coded_block(const Group<W>& g, F f) {
   const bool is_unsigned = g.predictor == Predictor::none_unsigned;

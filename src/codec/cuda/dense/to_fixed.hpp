@@ -1,4 +1,4 @@
-// A dense stream to the fixed one with the same groups: the groups that codec/dense/reader.cpp restores.
+// Writes the groups that codec/dense/reader.cpp restores.
 #pragma once
 
 #include "codec/cuda/dense/chunk_writer.hpp"
@@ -86,7 +86,7 @@ class ToFixed {
   struct Verdict {
     bool bad, dense;
   };
-  // What one lane has found, the same for all lanes of its warp: it is changed behind this alone.
+  // One lane's finding, for all lanes of its warp, which change it only afterwards.
   static STRETTO_DEVICE Verdict verdict(const ChunkShared& chunk) {
     W::sync();
     const Verdict v{chunk.bad != 0, chunk.dense != 0};
@@ -132,7 +132,7 @@ class ToFixed {
     });
   }
 
-  // Tables, states' place and all heads. Sets `bad`; low_bits are those that are there.
+  // Sets `bad`; low_bits are those that are there.
   STRETTO_DEVICE void read_heads(u64 c, u32 groups, ChunkShared& chunk) const {
     const u8 *const begin = s.base + chunk.start, *const end = s.base + chunk.next;
     const u64 length = chunk.next - chunk.start;
@@ -160,7 +160,6 @@ class ToFixed {
     chunk.bad = 0;
   }
 
-  // Widths and classes of all groups. Checks that words and states end as they must.
   STRETTO_DEVICE void decode(const ChunkRoom& room, u32 groups, ChunkShared& chunk) const {
     const u32 length = static_cast<u32>(chunk.next - chunk.start);
     const u32 sets = chunk.widest ? chunk.sets : 0, states_at = length - 4 * kStateBits * sets;
@@ -205,7 +204,7 @@ class ToFixed {
     by_one_lane<W>([&] { chunk.bad = !(valid && ended && tight); });
   }
 
-  // The fixed form of a group: its words, and the bits that it takes of the low ones.
+  // Finds the fixed form's words, and the low bits that it takes.
   static STRETTO_DEVICE void measure_group(const ChunkRoom& room, u32 i, ChunkShared& chunk) {
     GroupHead& h = chunk.groups[i];
     const auto plan = plan_of(h, chunk.width[i]);
@@ -251,7 +250,6 @@ class ToFixed {
     return p;
   }
 
-  // Places of groups and of their low bits.
   static STRETTO_DEVICE void sum_groups(u32 groups, ChunkShared& chunk) {
     u32 low = 0, words = 0;
     for (u32 i = 0; i < groups; ++i) {

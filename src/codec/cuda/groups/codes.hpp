@@ -155,8 +155,7 @@ STRETTO_DEVICE u32 width_of(typename W::template Lane<C> e, bool is_unsigned) {
   return is_unsigned && width ? width - 1 : width;
 }
 
-// In place. A lane takes four neighbours of each 128 places: a block is eight lanes. Four residuals need two codes of
-// another lane.
+// In place. A lane takes four neighbours of each 128 places: a block is eight lanes.
 template <class W, class C>
 STRETTO_DEVICE auto to_residuals(C* q, int m, Predictor p, bool wide, i64 base, i64 slope) {
   using U = typename Unsigned<C>::type;

@@ -74,8 +74,7 @@ struct QuickScan {
   u32 redo;
 };
 
-// One fused multiply-add a code; one comparison checks sixteen, or each is judged. Codes that need float64 follow one
-// by one. kGlobal: q lies in device memory.
+// One fused multiply-add a code; one comparison checks sixteen, or each is judged. kGlobal: q lies in device memory.
 template <class W, class T, bool kGlobal = false>
 STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& grid, Code<T>* q) {
   using C = Code<T>;

@@ -1,5 +1,4 @@
-// A group parsed by a warp; lane b holds block b's part. All parts are checked to lie inside the group's words, for any
-// bytes.
+// Lane b holds block b's part. For any bytes, all parts are checked to lie inside the group's words.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"

@@ -1,5 +1,4 @@
-// Swaps bit j of lane i and bit i of lane j, in about fifteen instructions; ballots would take four per plane. One
-// transposition serves four blocks of 8 bits, or two of 16.
+// Swaps bit j of lane i and bit i of lane j, in about fifteen instructions; ballots would take four per plane.
 #pragma once
 
 #include "codec/cuda/device.hpp"

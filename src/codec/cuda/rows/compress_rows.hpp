@@ -25,7 +25,7 @@ struct Staged {
 };
 
 // To the end of `memory` (kStagedWords), which holds the values. `scratch`: kStagedScratch words. values_of() returns
-// the values again for rare uses, which saves registers.
+// the values again, which saves registers.
 template <class W, class ValuesOf>
 STRETTO_DEVICE Staged compress_rows(ValuesOf values_of, const Grid<float>& grid, u32* memory, u32* scratch) {
   const int m = values_of().m;

@@ -1,5 +1,4 @@
-// Exact sums of float32, one per lane: the number of accumulator.hpp in twelve words. For groups with many different
-// exceptions.
+// Exact sums of float32, one per lane, in twelve words (accumulator.hpp). For groups with many different exceptions.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"

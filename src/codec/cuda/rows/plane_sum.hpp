@@ -1,6 +1,6 @@
 // Fast path for sums of narrow groups in their bit planes, a block per lane. Exceptions must have equal places, and one
-// value in each operand; sum.hpp takes all other groups, also malformed ones. Until its place is known, the sum lies in
-// the warp's memory in its final form.
+// value in each operand. Functions return false for all other groups, also malformed ones, which sum.hpp takes. Until
+// its place is known, the sum lies in the warp's memory in its final form.
 #pragma once
 
 #include "codec/cuda/rows/wide_rows.hpp"
@@ -102,7 +102,7 @@ STRETTO_DEVICE bool same_map(const Ends<W>& e, u32 at, const Ends<W>& other, con
       W::lane(), own, other.head));
 }
 
-// False if malformed or outside the fast path. Reuses an equal map of `other`.
+// Reuses an equal map of `other`.
 template <class W, class T>
 STRETTO_DEVICE bool parse_ends(const Ends<W>& e, int m, u32* scratch, PlaneGroup<W>* g, const Ends<W>* other = nullptr,
                                const PlaneGroup<W>* its = nullptr) {
@@ -341,7 +341,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// To the words before `end`. False outside the fast path. `scratch`: 32 words. An operand may lie from `memory` on.
+// To the words before `end`. `scratch`: 32 words. An operand may lie from `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {
@@ -378,7 +378,7 @@ STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, 
   return true;
 }
 
-// The planes end `memory`. False outside the fast path.
+// The planes end `memory`.
 template <class W>
 STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memory, PlaneGroup<W>* g) {
   if (p.most >= kManyPlanes) return false;
@@ -398,7 +398,7 @@ STRETTO_DEVICE bool planes_of_plan(const Plan<W>& p, u32 value, const u32* memor
   W::sync();
   return true;
 }
-// compress_rows() for planes only. False outside the fast path.
+// compress_rows() for planes only.
 template <class W>
 STRETTO_DEVICE bool planes_of_values(const Grid<float>& grid, u32* memory, PlaneGroup<W>* g, u64* bound) {
   Plan<W> p;

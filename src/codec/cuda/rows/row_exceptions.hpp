@@ -26,7 +26,7 @@ STRETTO_DEVICE u32 unsure_places(int row, const Row& codes, const Grid<float>& g
   return unsure;
 }
 
-// Codes the few places that need float64 one by one. Such codes replace values in memory, at the returned places.
+// Codes that need float64 replace values in memory, at the returned places.
 template <class W>
 STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, typename W::template Lane<Row>* rows,
                                    typename W::template Lane<u32>* lanes) {

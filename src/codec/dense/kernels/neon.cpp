@@ -19,7 +19,6 @@ inline uint8x16_t row(const std::uint8_t (&table)[256][16], std::uint32_t mask) 
   return vld1q_u8(table[mask & 255]);
 }
 
-// 32 states.
 struct Set {
   uint32x4_t of[8];
 };
@@ -140,8 +139,7 @@ struct Entries {
   }
 };
 
-// A state over its frequency is the upper half of a product with a precomputed inverse (Table), halved: lanes are
-// signed and products doubled.
+// Inverses (Table) are halved: lanes are signed and products doubled.
 template <int kSymbols>
 inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide& x, std::uint8_t* out) noexcept {
   const Entries<kSymbols> parts(t.parts, [](uint32x4_t v) { return v; });
@@ -214,7 +212,6 @@ inline void find_symbols(const Slots& s, const Table& t, int last, Lanes& symbol
   }
 }
 
-// Entries of 16 bits.
 template <int kSymbols>
 struct ShortEntries {
   std::conditional_t<kSymbols == 16, uint8x16x2_t, uint8x16x4_t> bytes;

@@ -1,5 +1,4 @@
-// Masks and bit planes in vectors of 64-bit Arm. Intrinsics: Highway lacks table lookups of more than 16 bytes and
-// products of polynomials.
+// Intrinsics: Highway lacks table lookups of more than 16 bytes and products of polynomials.
 #pragma once
 
 #include <arm_neon.h>
@@ -8,7 +7,6 @@
 
 namespace stretto::codec::dense::neon {
 
-// 32 lanes of a byte each.
 struct Lanes {
   uint8x16_t of[2];
 };
@@ -67,7 +65,7 @@ inline uint8x16_t spread_bytes(uint8x16_t v, uint8x16_t mask) noexcept {
   return vandq_u8(v, mask);
 }
 
-// Four planes at a time: their bits at the places of their masks, together, and how many these are; and the inverse.
+// Four planes' bits at the places of their masks, together, and how many these are; and the inverse.
 struct Fours {
   uint32x4_t bits, counts;
 };

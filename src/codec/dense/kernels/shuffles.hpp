@@ -1,4 +1,4 @@
-// Eight 16-bit words: those of a mask move to the front, or the first ones to the places of a mask. Others become 0.
+// Eight 16-bit words: those of a mask move to the front, or back. Others become 0.
 #pragma once
 
 #include <cstdint>

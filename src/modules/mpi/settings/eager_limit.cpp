@@ -8,7 +8,7 @@ namespace stretto::modules {
 namespace {
 
 constexpr std::size_t kHeader = 1024;
-constexpr std::size_t kWorthIt = 32768;  // below, messages would be too many to beat a rendezvous
+constexpr std::size_t kWorthIt = 32768;  // below, messages would be too many
 
 }  // namespace
 

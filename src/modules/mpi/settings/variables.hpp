@@ -5,7 +5,7 @@
 
 namespace stretto::modules {
 
-// Settings by the MPI's tool interface. None: the MPI lacks the variable, or has closed its component.
+// None: the MPI lacks the variable, or has closed its component.
 struct MpiVariables {
   std::optional<std::uint64_t> pml_ob1_verbose, btl_tcp_eager_limit, mpi_yield_when_idle;
 };
@@ -13,7 +13,7 @@ struct MpiVariables {
 // Read once, since Open MPI takes milliseconds to open the interface. Between MPI_Init and MPI_Finalize.
 const MpiVariables& mpi_variables() noexcept;
 
-// A test of requests gives the core away if nothing has come, as Open MPI's does where ranks share cores.
+// A test of requests gives the core away if nothing has come.
 bool query_mpi_yields() noexcept;
 
 void set_mpi_yields(bool yields) noexcept;
