@@ -248,7 +248,7 @@ TEST(Bfloat16, WhatItDoesNotServeIsRefusedByName) {
     other.schedule = "native";
     expect_refused(sum(other), STRETTO_UNSUPPORTED, "native");
     other = o;
-    other.payload = static_cast<stretto_payload>(STRETTO_PAYLOAD_BFLOAT16 + 1);
-    expect_refused(sum(other), STRETTO_INVALID_ARGUMENT, "payload 8 is no stretto_payload");
+    other.payload = static_cast<stretto_payload>(99);
+    expect_refused(sum(other), STRETTO_INVALID_ARGUMENT, "payload 99 is no stretto_payload");
   });
 }
