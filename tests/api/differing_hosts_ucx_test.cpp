@@ -35,7 +35,7 @@ DifferingHosts over_ucx() {
 
 TEST(DifferingHostsOverUcx, AllRanksGetTheMessageOfTheExchange) { over_ucx().run(); }
 TEST(DifferingHostsOverUcx, AMissingRankIsATimeout) { over_ucx().run_missing(); }
-TEST(DifferingHostsOverUcx, NoCallGetsAnothersValuesWhereCheckDiffers) { over_ucx().run_unchecked(true); }
+TEST(DifferingHostsOverUcx, NoCallGetsAnothersValuesIfCheckDiffers) { over_ucx().run_unchecked(true); }
 TEST(DifferingHostsOverUcx, TestsReturnWhereARankIsLate) { over_ucx().run_tests_that_return(); }
 TEST(DifferingHostsOverUcx, DrawnCallsAgreeInAnyOrderOfWaits) { over_ucx().run_drawn(); }
 

@@ -75,7 +75,7 @@ TEST(IgnoredValues, AreLeftOutOfTheRangeOnWhateverRanksTheyAre) {
     }
 }
 
-TEST(IgnoredValues, LeaveThePromiseOfEveryPayloadAndOperationAsItIs) {
+TEST(IgnoredValues, DoNotWeakenTheBoundOfAnyPayloadOrOperation) {
   const auto all = inputs(3, [](int r) { return r != 1; });
   const double eps = 1e-4 * ends_of(all).width();
   for (const stretto_payload payload :

@@ -25,7 +25,7 @@ constexpr std::size_t kSummedLengths[] = {1, 7, 1000, 40000};
 
 }  // namespace
 
-TEST(Reproducible, SumsAreOneContributionAfterTheOtherInTheOrderOfTheRanks) {
+TEST(Reproducible, SumsAddContributionsOneByOneInRankOrder) {
   for (const int ranks : {1, 2, 3, 4, 6, 9}) {
     on_ranks(ranks, [](stretto_comm comm, int rank, int p) {
       const stretto_options o = reproducible();
@@ -93,7 +93,7 @@ TEST(Reproducible, SumsWithinABoundAreOfCodesWhateverTheyGain) {
 }
 
 // Integers have one sum, and what only moves has none.
-TEST(Reproducible, WithinABoundOnlyFloatingReductionsAreOfCodesWhateverTheyGain) {
+TEST(Reproducible, OnlyBoundedFloatingReductionsAlwaysAddCodes) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const auto run = [&](int reproducible_too, auto&& call) {
       stretto_report report = STRETTO_REPORT_INIT;
@@ -118,7 +118,7 @@ TEST(Reproducible, WithinABoundOnlyFloatingReductionsAreOfCodesWhateverTheyGain)
   });
 }
 
-TEST(Reproducible, FloatingReductionsRefusePayloadsThatRoundPerSchedule) {
+TEST(Reproducible, FloatReductionsRefuseScheduleDependentRounding) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const std::vector<float> x(15, static_cast<float>(rank));
     std::vector<float> y(15);

@@ -81,7 +81,7 @@ TEST(DoctorDevices, WithoutADriverOneLineSaysSo) {
   EXPECT_EQ(found["list"], Json::array());
 }
 
-TEST(DoctorDevices, MemoryOfDevicesGoesByPeerAccessWhereNothingBeforeItServes) {
+TEST(DoctorDevices, UsesPeerAccessWhereNothingBetterServes) {
   if (stretto_cuda_available() != STRETTO_OK) GTEST_SKIP() << stretto_message();
   const Json all = {{"list", {{{"peers", {1}}}, {{"peers", {0}}}}}},
              one = {{"list", {{{"peers", {1}}}, {{"peers", Json::array()}}}}};

@@ -46,7 +46,7 @@ TEST(Migrate, APointScattererIsImagedAtItsPlace) {
   }
 }
 
-TEST(Migrate, AFlatReflectorIsImagedAtItsDepthUnderEveryColumnInTheMiddle) {
+TEST(Migrate, AFlatReflectorIsImagedAtItsDepthInMiddleColumns) {
   Field truth(90, 140, 2000.0F);
   for (int z = 50; z < 90; ++z) {
     for (int x = 0; x < 140; ++x) truth.at(z, x) = 2300.0F;

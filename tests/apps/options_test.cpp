@@ -16,7 +16,7 @@ bool parse(std::vector<std::string> words, Options* o, int* code) {
   return parse_options(static_cast<int>(argv.size()), argv.data(), false, o, code);
 }
 
-TEST(StackingOptions, WithoutArgumentsShotsAreMigratedAndEveryPayloadRuns) {
+TEST(StackingOptions, DefaultsMigrateShotsAndRunEveryPayload) {
   Options o;
   int code = -1;
   ASSERT_TRUE(parse({}, &o, &code));
@@ -26,7 +26,7 @@ TEST(StackingOptions, WithoutArgumentsShotsAreMigratedAndEveryPayloadRuns) {
   EXPECT_TRUE(o.bound.relative);
 }
 
-TEST(StackingOptions, AStackIsAnImageOrAsManyWholeValuesAsItIsTiledTo) {
+TEST(StackingOptions, AStackIsAnImageOrATileOfWholeValues) {
   Options o;
   int code = -1;
   ASSERT_TRUE(parse({"--depth", "100", "--width", "70"}, &o, &code));

@@ -43,7 +43,7 @@ TEST(Velocity, ModelOfTheSameSizeIsTheSame) {
   EXPECT_EQ(layered_faulted_model(64, 96).v, layered_faulted_model(64, 96).v);
 }
 
-TEST(Velocity, SmoothingKeepsConstantsVerticalTravelTimeAndTheWater) {
+TEST(Velocity, SmoothingKeepsConstantsVerticalTravelTimeAndWater) {
   const Field constant(40, 40, 2222.0F);
   const Field still = smooth_slowness(constant, 4, 2, 0);
   for (const float v : still.v) ASSERT_NEAR(v, 2222.0F, 0.01F);

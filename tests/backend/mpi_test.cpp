@@ -131,7 +131,7 @@ TEST_F(MpiBackend, SumsOfShortIntegersWrapInEveryCall) {
   }
 }
 
-TEST_F(MpiBackend, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
+TEST_F(MpiBackend, DividesMeansOnceAndServesAllIntegerOperations) {
   const std::size_t n = 100;
   const auto x = samples<float>(rank, n);
   std::vector<float> y(n);
@@ -157,7 +157,7 @@ TEST_F(MpiBackend, AMeanIsDividedOnceAndEveryIntegerOperationIsServed) {
     }
 }
 
-TEST_F(MpiBackend, StartedOnesGoAlongWithOursAndABlockingOneLetsThemEnd) {
+TEST_F(MpiBackend, ABlockingCallLetsStartedNativeAndOwnCallsEnd) {
   constexpr std::size_t n = 30000;
   const auto x = samples<double>(rank, n);
   std::vector<double> expected(n);
@@ -189,7 +189,7 @@ TEST_F(MpiBackend, StartedOnesGoAlongWithOursAndABlockingOneLetsThemEnd) {
   }
 }
 
-TEST_F(MpiBackend, WhatItDoesNotServeIsAnErrorWhenForcedAndOursWhenNot) {
+TEST_F(MpiBackend, UnsupportedCallsFailIfForcedAndElseUseSchedules) {
   std::vector<std::uint16_t> h(64, 0), k(64);
   std::vector<float> x(64, 1.0F), y(64);
   EXPECT_EQ(stretto_allreduce(h.data(), k.data(), 64, STRETTO_F16, STRETTO_SUM, comm, &native), STRETTO_UNSUPPORTED);
@@ -227,7 +227,7 @@ TEST_F(MpiBackend, ASmallVectorWithABoundTakesItAndStaysExact) {
 }
 
 // The values of all ranks decide, call by call, if the MPI serves it.
-TEST_F(MpiBackend, ServesABoundForTheResultAsFarAsItsRoundingLeavesRoom) {
+TEST_F(MpiBackend, ServesResultBoundsThatLeaveRoomForItsRounding) {
   constexpr std::size_t n = 60;
   std::vector<float> x(n), y(n);
   std::vector<double> exact(n, 0);

@@ -85,7 +85,7 @@ TEST_F(NodeBackend, TheMpiProgressesWhileARankWaits) {
 }
 
 // The MPI's own started collective keeps no limit, so what waits for it must.
-TEST_F(NodeBackend, ABlockingCallWaitsForARequestBeforeItNoLongerThanItsLimit) {
+TEST_F(NodeBackend, ABlockingCallsLimitCoversEarlierRequests) {
   if (ranks == 1) GTEST_SKIP() << "nobody is waited for";
   for (const int check : {1, 0}) {
     stretto_comm own = nullptr;

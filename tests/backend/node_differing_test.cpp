@@ -6,7 +6,7 @@ using namespace api_test;
 
 // Where each rank sends, and assumes another root, it need not detect the difference in that call. The next agreement
 // informs all of them.
-TEST_F(NodeBackend, CallsThatDifferedWithoutAgreementAreToldAtTheNextOne) {
+TEST_F(NodeBackend, TheNextAgreementReportsUncheckedMismatches) {
   if (ranks == 1) GTEST_SKIP() << "one rank does not differ";
   std::int32_t x = 1, sum = 0;
   const auto meet = [&] { return stretto_allreduce(&x, &sum, 1, STRETTO_I32, STRETTO_SUM, comm, nullptr); };
@@ -33,7 +33,7 @@ TEST_F(NodeBackend, RanksThatDifferAreToldWithoutAnExchange) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST_F(NodeBackend, WithAgreementRanksThatDifferOrErrAreToldWhatAndGoOn) {
+TEST_F(NodeBackend, AgreementNamesMismatchesAndErrorsAndCallsGoOn) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   std::vector<float> x(9, 1.0F), y(9);
   const auto works = [&] {
@@ -88,7 +88,7 @@ TEST_F(NodeBackend, BlockingAndStartedFormsThatMeetAreToldOnAllRanks) {
 }
 
 // The memory ends while a blocking call of rank 0 waits in line; the others make that call when they know of the end.
-TEST_F(NodeBackend, ACallThatWaitsInLineWhileTheMemoryEndsRunsAsTheOthersRunIt) {
+TEST_F(NodeBackend, AQueuedCallRunsAsOnOtherRanksWhenMemoryEnds) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   const std::size_t count = 100000;
   const auto x = samples<float>(rank, count);
@@ -120,7 +120,7 @@ TEST_F(NodeBackend, ACallThatWaitsInLineWhileTheMemoryEndsRunsAsTheOthersRunIt) 
     }
 }
 
-TEST_F(NodeBackend, CallsThatRepeatGoOnWithoutTheMemoryOnceItsUseHasEnded) {
+TEST_F(NodeBackend, RepeatedCallsGoOnWithoutTheMemoryAfterItsEnd) {
   if (ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
   stretto_comm own = nullptr;
   create_unmeasured(&own);

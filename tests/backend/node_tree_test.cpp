@@ -197,7 +197,7 @@ TEST_P(NodeTrees, ACallThatStartsReturnsThoughAnotherRankHasNotCome) {
 }
 
 // The root does not test or wait before the others have everything.
-TEST_P(NodeTrees, WhatIsLeftForAfterTheWorkComesThoughTheCallerDoesNot) {
+TEST_P(NodeTrees, StepsAfterTheWorkRunThoughTheCallerNeverPolls) {
   if (!GetParam()) GTEST_SKIP() << "the caller drives";
   stretto_comm memory = comm_of(3);
   stretto_options o = STRETTO_OPTIONS_INIT;

@@ -242,7 +242,7 @@ TEST(Rendezvous, ARankThatCannotTakePartIsToldToAll) {
 }
 
 // As a job that was ended while it met, before one of another size or version.
-TEST(Rendezvous, HellosOfAnotherSizeAndVersionThatAreStaleRefuseNobody) {
+TEST(Rendezvous, StaleHellosOfAnotherSizeAndVersionRefuseNobody) {
   Memory store;
   for (const int r : {1, 2, 3}) {
     ASSERT_EQ(store.set("stretto/job/hello/" + std::to_string(r), hello_of(rank(r, 4, "0.0.1"))), Status::ok);

@@ -101,9 +101,7 @@ void expect_same_sums(std::vector<EdgeGroup> groups) {
   }
 }
 
-TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereResidualsJustFit16Bits) {
-  expect_same_sums<TypeParam>(widest_groups());
-}
+TYPED_TEST(Edges, SumsOfAllOrdersAgreeWhereResidualsJustFit16Bits) { expect_same_sums<TypeParam>(widest_groups()); }
 TYPED_TEST(Edges, SumsOfAllOrdersAgreeAtMultiplesOfFourPlanes) {
   expect_same_sums<TypeParam>(widest_groups({1, 2, 3, 6, 7, 20}));
 }
@@ -131,7 +129,7 @@ std::vector<EdgeGroup> groups_of_eights(Random& r) {
   return all;
 }
 
-TYPED_TEST(Edges, SumsOfGroupsOfAllOrdersAgreeWhereNarrowBlocksFollowWideOnes) {
+TYPED_TEST(Edges, SumsOfAllOrdersAgreeWhereNarrowBlocksFollowWideOnes) {
   Random r(93);
   const auto groups = groups_of_eights(r);
   const Stream a = stream_of<TypeParam>(groups);

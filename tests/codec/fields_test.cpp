@@ -62,7 +62,7 @@ void expect_agreement(const std::vector<T>& x) {
   }
 }
 
-TEST(Fields, KeepTheirBoundAndGiveTheSameBytesOnEveryInstructionSet) {
+TEST(Fields, KeepTheirBoundWithEqualBytesOnEveryInstructionSet) {
   const char* folder = std::getenv("STRETTO_DATA_DIR");
   if (!folder || !std::filesystem::is_directory(folder))
     GTEST_SKIP() << "no real fields: STRETTO_DATA_DIR is " << (folder ? folder : "not set");

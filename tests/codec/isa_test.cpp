@@ -28,7 +28,7 @@ class EveryIsa : public testing::Test {};
 using Floats = testing::Types<float, double>;
 TYPED_TEST_SUITE(EveryIsa, Floats);
 
-TYPED_TEST(EveryIsa, CompressesToTheBytesOfTheReferenceAndDecodesThemAlike) {
+TYPED_TEST(EveryIsa, CompressesToTheReferencesBytesAndDecodesAlike) {
   for (const Isa isa : isas())
     for (const auto& in : inputs<TypeParam>())
       for (const double magnitude : {0.0, 2.0, 1e6}) {

@@ -68,7 +68,7 @@ Parallel counted(int width, int* runs) {
 }
 
 // With scarce room the work runs in one part with the same bytes, so the test must check that it does not.
-TEST(Parallel, WorkIsSharedOutWhereTheOutputHasTheRoomThatIsSaidToSuffice) {
+TEST(Parallel, WorkIsSplitWhereTheOutputHasTheDocumentedRoom) {
   const std::size_t n = 2 * 64 * 1024 + 12345;
   const auto all = summands<float>(n, 1e-3, 2, 5);
   int runs = 0;

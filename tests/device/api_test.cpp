@@ -242,7 +242,7 @@ TEST(DeviceApi, AStartedCollectiveTakesDeviceMemory) {
   });
 }
 
-TEST(DeviceApi, SeveralStartedCollectivesAndAPersistentOneShareADevice) {
+TEST(DeviceApi, StartedCollectivesAndAPersistentOneShareADevice) {
   const std::size_t n = 5000;
   const stretto_options o = timed(fused());
   emulation().reset(1);
@@ -280,7 +280,7 @@ long launches() {
 }
 
 // Pinned host memory, which kernels also read: the place of a call shows the assumed kind of memory.
-TEST(DeviceApi, WhatTheProgramSaysOfItsMemoryGoesBeforeWhatCudaSays) {
+TEST(DeviceApi, AnAssumedMemoryKindOverridesCudasAnswer) {
   const std::size_t n = 5000;
   const stretto_options o = timed(fused());
   const Results expected = results(What::allreduce, n, 3, o, [](int) { return Way::host; });
@@ -526,7 +526,7 @@ TEST(DeviceApi, StartedCallsOfReservedMemoryLeaveItWhole) {
 
 // Ranks wait for one another while devices are linked. A communication core must not: it also runs rank 1's part of the
 // sum that rank 0 waits for, since rank 1 is in the barrier of a third communicator.
-TEST(DeviceApi, AFirstStartedCallWaitsForNobodyOnACommunicationCore) {
+TEST(DeviceApi, AFirstStartedCallNeverBlocksACommunicationCore) {
   if (!std::getenv("STRETTO_COMM_CORES")) GTEST_SKIP() << "without communication cores nobody moves rank 1's part";
   emulation().reset(1);
   stretto_thread_group hosts = nullptr, barriers = nullptr;

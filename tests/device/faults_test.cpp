@@ -38,7 +38,7 @@ void every_wait_is_found(const Case& c, long expected_waits, long first = 0) {
 }
 
 // Lanes wait for the stream, and the stream for the lanes.
-TEST(DeviceFaults, EveryWaitBetweenAStreamAndLanesIsFoundWhereItIsLeftOut) { every_wait_is_found(on_all_lanes(), 8); }
+TEST(DeviceFaults, EveryWaitBetweenStreamAndLanesIsFoundIfLeftOut) { every_wait_is_found(on_all_lanes(), 8); }
 
 // The first lane copies inputs away that results would overwrite. The other lanes wait for it, so their waits for the
 // stream are redundant.
@@ -85,7 +85,7 @@ TEST(DeviceFaults, ALostDeviceIsToldToAllRanks) {
   EXPECT_GT(lost, 10);
 }
 
-TEST(DeviceFaults, ADeviceThatDoesNotGoOnIsNamedByItsRankWhenTheLimitHasPassed) {
+TEST(DeviceFaults, AStalledDeviceIsNamedByItsRankAtTheLimit) {
   const int faulty = 1;
   emulation().reset(kSeed);
   on_ranks(3, [&](int rank, engine::Engine& engine) {

@@ -31,7 +31,7 @@ TEST(DeviceMessages, AFusedRingGivesTheHostsBits) {
   for (int ranks = 1; ranks <= 5; ++ranks) expect_as_on_host({}, ranks, 1, 2);
 }
 
-TEST(DeviceMessages, EveryOrderOfStreamsAndMessagesGivesTheHostsBits) {
+TEST(DeviceMessages, AnyOrderOfStreamsAndMessagesGivesTheHostsBits) {
   for (std::uint64_t seed = 1; seed <= (kSanitized ? 2 : 10); ++seed)
     expect_as_on_host({.count = 30000, .one_device = seed % 2 == 0, .on_stream = seed % 3 == 0}, 3, seed, 2);
 }

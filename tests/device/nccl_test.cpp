@@ -154,7 +154,7 @@ Results of_library(What w, std::size_t n, int ranks, const stretto_options& o, b
   return found;
 }
 
-TEST(DeviceNccl, ItsOwnCollectivesAreScheduleNativeAndTheChoiceForExactValues) {
+TEST(DeviceNccl, OwnCollectivesAreNativeAndChosenForExactValues) {
   for (const What w : {What::allreduce, What::reduce, What::reduce_scatter, What::allgather, What::bcast}) {
     for (int ranks = 2; ranks <= 5; ++ranks) {
       SCOPED_TRACE(testing::Message() << "collective " << int(w) << " on " << ranks << " ranks");
@@ -250,7 +250,7 @@ TEST(DeviceNccl, APersistentCallIsItsOwnCollectiveAtEachStart) {
 }
 
 // Messages come before and after. Ranks start collectives at different times, and wait in different orders.
-TEST(DeviceNccl, StartedCollectivesOfItsOwnAndOfSchedulesKeepOneOrder) {
+TEST(DeviceNccl, StartedNativeAndScheduledCollectivesKeepOneOrder) {
   const std::size_t n = 10000;
   stretto_options own = timed(defaults()), ring = timed(bounded(1e-3));
   own.schedule = "native";
@@ -289,7 +289,7 @@ TEST(DeviceNccl, StartedCollectivesOfItsOwnAndOfSchedulesKeepOneOrder) {
 }
 
 // NCCL may need all ranks' calls before a collective is enqueued. Starts and tests do not wait for them.
-TEST(DeviceNccl, AStartedCollectiveWaitsForOtherRanksInItsWaitAlone) {
+TEST(DeviceNccl, StartedCollectivesAwaitOtherRanksOnlyInTheirWait) {
   const std::size_t n = 1000;
   begin(5);
   std::atomic<int> started = 0, tested = 0;
@@ -449,7 +449,7 @@ TEST(DeviceNccl, AnErrorOfNcclIsEveryRanks) {
   }
 }
 
-TEST(DeviceNccl, ARankThatNeverSendsIsWaitedForNoLongerThanTheLimit) {
+TEST(DeviceNccl, ARankThatNeverSendsEndsInATimeout) {
   for (const char* schedule : {"ring", "native"}) {
     SCOPED_TRACE(schedule);
     stretto_options o = timed(defaults());
@@ -463,7 +463,7 @@ TEST(DeviceNccl, ARankThatNeverSendsIsWaitedForNoLongerThanTheLimit) {
   }
 }
 
-TEST(DeviceNccl, ARankThatDoesNotComeToTheLibraryLeavesTheOthersTheHost) {
+TEST(DeviceNccl, OthersUseTheHostIfARankNeverJoinsNccl) {
   begin(1);
   nccl().stay_away(1);
   stretto_options o = timed(bounded(1e-3));

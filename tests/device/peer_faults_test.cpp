@@ -169,7 +169,7 @@ TEST(PeerFaults, MemoryIsUsedAgainWhenTheMessageHasBeenTaken) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_FALSE(goes_wrong(seed, false)) << emulation().first_race();
 }
 
-TEST(PeerFaults, ASenderThatDoesNotWaitUntilItsMessageIsTakenIsFound) {
+TEST(PeerFaults, ASenderThatDoesNotAwaitItsReceiverIsFound) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) found += goes_wrong(seed, true);
   EXPECT_GT(found, 0);

@@ -19,7 +19,7 @@ constexpr std::size_t kStride = stride_if_sanitized(23);
 
 class Collectives : public testing::TestWithParam<int> {};
 
-TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
+TEST_P(Collectives, EveryScheduleAndPayloadGivesItsResultOnAllRanks) {
   const int p = GetParam();
   const auto cases = all_cases(p, kEach, kStride);
   std::mutex mutex;
@@ -34,7 +34,7 @@ TEST_P(Collectives, EveryScheduleWithEveryPayloadGivesItsResultOnAllRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8, 13));
 
-TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
+TEST(Cases, CoverEveryOperationSchedulePayloadCutAndType) {
   for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
     std::set<std::tuple<const schedule::Algorithm*, payload::Kind, payload::Op>> wanted;
     std::set<std::pair<const schedule::Algorithm*, payload::Kind>> pairs;
@@ -69,7 +69,7 @@ TEST(Cases, CoverEveryOperationScheduleAndPayloadAndEveryCutAndType) {
 }
 
 // Operations, types and cuts that the walk above takes turns at, in full for one combination.
-TEST(CompressedSums, AreTheSameBytesForEveryAllreduceAndPayloadThatAddsCodes) {
+TEST(CompressedSums, HaveEqualBytesInAllAllreducesThatAddCodes) {
   for (const int p : {2, 3, 5, 8}) {
     std::vector<Case> cases;
     for (const auto& algorithm : schedule::algorithms()) {

@@ -98,7 +98,7 @@ TEST(Failures, AMessageOfTheWrongLengthIsAnErrorThatSaysSo) {
   EXPECT_EQ(told.load(), 1);
 }
 
-TEST(Failures, ALostMessageEndsInADiagnosisThatNamesThePeerAndTheStep) {
+TEST(Failures, ALostMessagesDiagnosisNamesThePeerAndTheStep) {
   std::atomic<int> named{0};
   on_ranks(
       3,

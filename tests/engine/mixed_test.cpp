@@ -38,7 +38,7 @@ std::vector<std::int32_t> scattered(int ranks, int nodes, unsigned seed) {
 
 class Mixed : public testing::TestWithParam<int> {};
 
-TEST_P(Mixed, EveryScheduleGivesItsResultOnAllRanksWhicheverMessagesAreRaw) {
+TEST_P(Mixed, EveryScheduleGivesItsResultWhicheverMessagesAreRaw) {
   const int p = GetParam();
   std::mutex mutex;
   for (int nodes = 1; nodes <= std::min(p, 5); nodes += nodes < 3 ? 1 : 2) {

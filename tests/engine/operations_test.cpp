@@ -27,7 +27,7 @@ Walk on_threads(int ranks, const std::function<Walk(engine::Engine&)>& walk) {
 
 class Operations : public testing::TestWithParam<int> {};
 
-TEST_P(Operations, MatchTheIntegersOnEveryTypeTheyAreDefinedOnByEverySchedule) {
+TEST_P(Operations, MatchIntegersOnAllTheirTypesInEverySchedule) {
   // Integers; sum, prod, difference of six; min, max of four; mean; loc.
   constexpr int pairs = 8 * 11 + 3 * 6 + 2 * 4 + 4 + 2 * 4;
   constexpr int all = 14 * 18;

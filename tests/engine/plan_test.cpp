@@ -112,7 +112,7 @@ TEST(Plan, ASegmentWaitsOnlyForTheSameSegmentOfEarlierSteps) {
   EXPECT_GT(edges, 30u);
 }
 
-TEST(Plan, LargeBlocksAreCutEvenlyOnTheGrainAndSmallOnesTravelTogether) {
+TEST(Plan, LargeBlocksAreCutOnTheGrainAndSmallOnesTravelTogether) {
   const auto s = build(Collective::allgather, "recursive_doubling", 4, 0);
   ASSERT_EQ(s.blocks, 4);
   const auto large = plan_of(s, blocks_of({10000, 10000, 10000, 10000}), 4 * 4096, 1024);

@@ -41,7 +41,7 @@ bool keeps_native(double part, std::uint64_t bytes, int per_host, bool started =
   return decided.taken.native;
 }
 
-TEST(Choose, ATenthIsEnoughOverAMeasuredNativeForLongVectorsBetweenHosts) {
+TEST(Choose, AGainOfATenthReplacesNativeForLongVectorsBetweenHosts) {
   EXPECT_FALSE(keeps_native(0.85, 1 << 22, 1));
   EXPECT_TRUE(keeps_native(0.95, 1 << 22, 1));
   EXPECT_TRUE(keeps_native(0.85, 1 << 16, 1));  // latency counts
@@ -117,7 +117,7 @@ TEST(Choose, MemoryOfSeveralHostsNeedsTwoRanksOnAHost) {
 }
 
 // Four hosts of two ranks. The network takes a broadcast once, and three quarters of what is scattered.
-TEST(Choose, MemoryOfSeveralHostsTakesTheTimeOfTheNetworkForLongVectors) {
+TEST(Choose, LongVectorsInMemoryOfSeveralHostsTakeNetworkTime) {
   constexpr std::uint64_t bytes = 1 << 26;
   Profile p = profile();
   p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 8e-9, 0}};
@@ -437,7 +437,7 @@ TEST(Choose, WhereNothingWasMeasuredMemoryIsTakenAsAmongCandidates) {
   }
 }
 
-TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredToBeTheFastest) {
+TEST(Choose, ANodesCollectiveIsTakenWhereItWasMeasuredFastest) {
   Profile p = profile();
   p.natives = {{Collective::allreduce, 3, 1, {{8, 2e-9}, {1 << 20, 1e-9}}},
                {Collective::allreduce, 3, 1, {{8, 1e-9}, {1 << 20, 2e-9}}, Provider::node}};
@@ -491,7 +491,7 @@ TEST(Native, IsAskedByProviderRanksAndHosts) {
 }
 
 // The MPI's short calls were measured in the port's burst, and streams compete with raw calls that follow one another.
-TEST(ChooseNative, StreamsOfShortCallsCompeteWithMoreThanABurstPasses) {
+TEST(ChooseNative, StreamsOfShortCallsCompeteWithRawBeyondABurst) {
   Profile p = profile();
   p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-5, 8e-9}};
   p.short_calls = {{0, 1e-5, 1e-9}};

@@ -77,7 +77,7 @@ TEST(Choose, TableIsSortedAndItsFirstIsTheChoiceOfACellsMiddle) {
   EXPECT_EQ(c.seconds, all[0].seconds);
 }
 
-TEST(Choose, AnswersForTheCellAndNamesTheNativeCollectiveBesideTheBest) {
+TEST(Choose, AnswersForTheCellAndNamesNativeBesideTheBest) {
   Chooser chooser(profile(), topology::Topology::regular(7, 1));
   for (std::uint64_t bytes : {0u, 1u, 15u, 16u, 17u, 1000u, 1u << 20, (64u << 20) + 1}) {
     Question q = allreduce(bytes, 8.3);
@@ -293,7 +293,7 @@ TEST(Choose, SumsRankByRankRunThatWayOnHostsOfAnyShape) {
   }
 }
 
-TEST(Choose, RanksThatBracketDifferentlyCarryOnlyWhatBracketsDoNotChange) {
+TEST(Choose, RanksThatBracketDifferentlyCarryOnlyAssociativeSums) {
   schedule::Algorithm differ = *schedule::find(Collective::allreduce, "recursive_doubling");
   Question floats = allreduce(8, 8), integers = floats;
   integers.exact = true;

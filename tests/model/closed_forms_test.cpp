@@ -115,7 +115,7 @@ TEST_P(ClosedForm, HomCompFusedAllreduce) {
 
 // The formula counts p - 1 decodings: a rank's own block is decoded during the first transfer of the allgather, if that
 // takes long enough.
-TEST_P(ClosedForm, HomCompFusedAllreduceOnAFastNetworkWaitsForItsOwnBlock) {
+TEST_P(ClosedForm, HomCompFusedAllreduceOnAFastNetworkAwaitsOwnBlock) {
   if (p == 1) return;
   Machine fast = machine();
   for (Link& l : fast.links) l = {Span{0, 0, kBeta / 10, 0}};
@@ -134,7 +134,7 @@ TEST_P(ClosedForm, GhzcclAllreduce) {
        whole * c + floor_log * (whole * h + whole * wire + kAlpha) + whole * h + whole * d);
 }
 
-TEST_P(ClosedForm, SumsGrowByHalfABitAValueWithEachDoublingOfContributions) {
+TEST_P(ClosedForm, SumsGrowHalfABitAValuePerDoublingOfContributions) {
   if (p == 1) return;
   Machine growing = machine();
   growing.growth = 0.5;

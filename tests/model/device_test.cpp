@@ -43,13 +43,13 @@ TEST(DeviceCosts, WorkIsTheDevicesAndMessagesPassTheHostAtBothEnds) {
   EXPECT_EQ(direct.beta, a.beta);
 }
 
-TEST(DeviceCosts, KernelsOnSeveralStreamsHideTheirLeastTimeDownToALaunch) {
+TEST(DeviceCosts, SeveralStreamsHideKernelsLeastTimeDownToALaunch) {
   const Profile p = measured(2e-5);
   EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 2, true).compress.call, 1e-5);
   EXPECT_DOUBLE_EQ(machine_on_device(p, 4, 8, 8, true).compress.call, 5e-6);
 }
 
-TEST(DeviceCosts, DevicesInReachCopyAtTheirOwnRateWhicheverHostsTheyAreOn) {
+TEST(DeviceCosts, DevicesInReachCopyAtTheirOwnRateOnAnyHosts) {
   const Profile p = measured(2e-5);
   const Machine one = machine_on_device(p, 4, 8, 1, false, 1), four = machine_on_device(p, 4, 8, 1, false, 4);
   for (const Distance d : {Distance::cache, Distance::network}) {
@@ -110,7 +110,7 @@ TEST(Lanes, AreChosenForACallOfDeviceMemoryAlone) {
   EXPECT_GT(best(slower, q).seconds, c.seconds);
 }
 
-TEST(DeviceCosts, ALongMessageThatIsStagedIsCutSoThatSomethingHidesItsCopies) {
+TEST(DeviceCosts, ALongStagedMessageIsCutToHideItsCopies) {
   Chooser chooser(measured(2e-5), topology::Topology::regular(4, 1));
   for (const std::uint64_t mib : {1u, 4u, 5u, 64u}) {
     Question q = allreduce(mib << 20u, 8);
@@ -235,7 +235,7 @@ TEST(Nccl, AnMpisTimesAreNotTakenForItsOwn) {
   EXPECT_GT(Chooser::mpi_seconds(all), 1e-4);
 }
 
-TEST(DeviceCosts, StreamsAreChosenWhereTheLinkIsSlowerThanTheDevice) {
+TEST(DeviceCosts, StreamsAreChosenOnLinksSlowerThanTheDevice) {
   for (const double beta : {1e-9, 1e-13}) {
     Profile p = measured(2e-5);
     p.device.staging = 1e-13;

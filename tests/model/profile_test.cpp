@@ -305,7 +305,7 @@ TEST(ProfileOver, ACarrierItTakesTheMessagesThatWereMeasuredOverIt) {
   EXPECT_EQ(ucx.natives[0].provider, Provider::node);
 }
 
-TEST(ProfileOver, ACarrierThatWasNotMeasuredItTakesTheBuiltInMessagesAndSaysSo) {
+TEST(ProfileOver, AnUnmeasuredCarrierUsesAndNamesBuiltInMessages) {
   std::string messages;
   const Profile ucx = over(Carrier::ucx, parsed(std::string(", ") + kMpiLinks), &messages);
   EXPECT_EQ(messages, "built-in");

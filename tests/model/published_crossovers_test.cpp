@@ -49,7 +49,7 @@ class Job {
 
 }  // namespace
 
-TEST(PublishedCrossovers, FusedRingPassesMpiFromOneToTwoGigabytesOn32Nodes) {
+TEST(PublishedCrossovers, FusedRingPassesMpiFrom1To2GBOn32Nodes) {
   const Job job(32, 1);
   EXPECT_GT(job.system("homcomp-f", 0.5 * GB), job.mpi(0.5 * GB));
   EXPECT_GT(job.system("homcomp-f", 1 * GB), job.mpi(1 * GB));
@@ -57,7 +57,7 @@ TEST(PublishedCrossovers, FusedRingPassesMpiFromOneToTwoGigabytesOn32Nodes) {
 }
 
 // The MPI's ring in rank order enters and leaves a node by one of its two cards.
-TEST(PublishedCrossovers, HierarchicalMixedPassesARingByOneCardNear400MB) {
+TEST(PublishedCrossovers, HierarchicalMixedPassesARingNear400MB) {
   const Job job(16, 4);
   EXPECT_GT(job.system("argm", 0.3 * GB), job.raw("ring", 0.3 * GB));
   EXPECT_LT(job.system("argm", 0.6 * GB), job.raw("ring", 0.6 * GB));
@@ -66,7 +66,7 @@ TEST(PublishedCrossovers, HierarchicalMixedPassesARingByOneCardNear400MB) {
   EXPECT_GT(job.system("argm", 0.6 * GB), job.mpi(0.6 * GB));
 }
 
-TEST(PublishedCrossovers, RecursiveDoublingWinsWhereBlocksOfTheRingAreShort) {
+TEST(PublishedCrossovers, RecursiveDoublingWinsOverShortRingBlocks) {
   const Job many(64, 1);
   EXPECT_GT(many.system("homcomp-f", 1 * GB), many.mpi(1 * GB));
   EXPECT_LT(many.system("ghzccl", 1 * GB), many.mpi(1 * GB));
@@ -74,7 +74,7 @@ TEST(PublishedCrossovers, RecursiveDoublingWinsWhereBlocksOfTheRingAreShort) {
   EXPECT_LT(few.system("homcomp-f", 1 * GB), few.system("ghzccl", 1 * GB));
 }
 
-TEST(PublishedCrossovers, HierarchicalMixedGainsTwoToThreeTimesAt2GBOn128) {
+TEST(PublishedCrossovers, HierarchicalMixedGains2To3FoldAt2GBOn128) {
   const Job job(32, 4);
   const double gain = job.raw("ring", 2 * GB) / job.system("argm", 2 * GB);
   EXPECT_GT(gain, 1.5);

@@ -86,7 +86,7 @@ TEST_P(Search, FindsTheCheapestScheduleWithinOneInAHundred) {
 }
 
 // Machines whose codec launches kernels, so that the segment decides.
-TEST(SearchOfShippedMachines, FindsTheCheapestScheduleIfACodecLaunchesKernels) {
+TEST(SearchOfShippedMachines, FindsTheBestScheduleForKernelCodecs) {
   for (const char* name : {"a100-hdr", "a100-100g", "h200-1gpu"}) {
     Profile machine;
     ASSERT_EQ(shipped(name, &machine), Status::ok) << message();

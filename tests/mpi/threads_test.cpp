@@ -134,7 +134,7 @@ TEST(Threads, ARequestEndsBesideABlockingCallOnItsCommunicator) {
 }
 
 // The data have moved, and the request is being completed.
-TEST(Threads, ACommunicatorThatIsFreedLivesUntilItsRequestsAreComplete) {
+TEST(Threads, AFreedCommunicatorLivesUntilItsRequestsAreComplete) {
   const Comm& w = world();
   if (w.size == 1 || !any_thread()) return;
   MPI_Datatype spread = MPI_DATATYPE_NULL;

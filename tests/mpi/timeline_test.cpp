@@ -63,7 +63,7 @@ TEST(Timeline, ACallThatBeganBeforeTheProgramHasTheTimeSince) {
   EXPECT_EQ(total(t.calls()), 2);
 }
 
-TEST(Timeline, WhatComesFromAnotherProcessIsTakenAsFarAsItHasAPlace) {
+TEST(Timeline, CountsOfAnotherProcessAreTakenAsFarAsTheyFit) {
   Timeline t = Timeline::empty(4 * Timeline::kShortest);
   t.put(63, 2, 0.5);
   t.put(64, 9, 9);

@@ -79,7 +79,7 @@ TEST(Worker, FusedSkipsLocalCompressionAndMatchesHomomorphic) {
   EXPECT_EQ(sums[0], sums[1]);
 }
 
-TEST(Worker, WhatArrivedCompressedIsForwardedAsItIsExceptUnderCprp2p) {
+TEST(Worker, ForwardsArrivedStreamsUnchangedExceptUnderCprp2p) {
   const auto x = wave(2);
   for (const Kind kind : {Kind::cprp2p, Kind::recompress, Kind::homomorphic, Kind::fused}) {
     Bench b(kind, Op::sum, false);

@@ -50,7 +50,7 @@ class AlgorithmTest : public testing::TestWithParam<Algorithm> {
   }
 };
 
-TEST_P(AlgorithmTest, EveryBlockHasEveryContributionOnceWithoutDeadlock) {
+TEST_P(AlgorithmTest, BlocksGetEachContributionOnceWithoutDeadlock) {
   const Algorithm& a = GetParam();
   for (int ranks = 1; ranks <= most_ranks_of(a); ranks += ranks < kMostRanksWithEveryRoot ? 1 : kStride) {
     for_each_request(ranks, [&](const Request& request) {

@@ -16,7 +16,7 @@ std::vector<int> of(const Dependencies& d, std::size_t i) { return {d.of(i).begi
 
 using List = std::vector<int>;
 
-TEST(Dependencies, AReaderWaitsForTheWriterAndTheNextWriterForTheReaders) {
+TEST(Dependencies, ReadersWaitForTheWriterAndNextWritersForReaders) {
   Program program({.ranks = 3}, Collective::allreduce, "test", 4, true);
   program.copy(Buffer::out, Buffer::in, 0, 4);      // 0
   program.send(1, Buffer::out, 0, 2, 0);            // 1

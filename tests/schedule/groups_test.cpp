@@ -151,7 +151,7 @@ Crossing crossing(Collective c, const char* name, int groups, int size, Metrics*
   return crossing(all);
 }
 
-TEST(Groups, AHierarchicalAllreduceSendsAPartOfTheVectorBetweenGroups) {
+TEST(Groups, HierarchicalAllreduceSendsAVectorPartBetweenGroups) {
   for (const int H : {1, 2, 3, 4, 6, 7}) {
     for (const int D : {1, 2, 3, 5}) {
       Metrics m;

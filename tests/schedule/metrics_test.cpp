@@ -196,7 +196,7 @@ TEST(Metrics, DisseminationTakesTheCeilingOfTheLogarithm) {
   }
 }
 
-TEST(Metrics, BruckTakesALogarithmOfRoundsAndMovesABlockAtMostThatOften) {
+TEST(Metrics, BruckTakesLogRoundsAndMovesABlockAtMostThatOften) {
   for (int p = 2; p <= kMost; ++p) {
     const int rounds = log2_ceil(p);
     const Metrics m = of(Collective::alltoall, "bruck", p);

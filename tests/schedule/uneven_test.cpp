@@ -132,7 +132,7 @@ TEST(Uneven, OneBlockGoesAroundARingAsThroughAPipeline) {
   }
 }
 
-TEST(Uneven, ARingIsDoneSoonAfterTheTimeThatItsBytesTakeOverOneLink) {
+TEST(Uneven, ARingEndsSoonAfterItsBytesHavePassedOneLink) {
   std::minstd_rand random(1);
   for (int run = 0; run < 40; ++run) {
     const int p = 2 + run % 7;

@@ -45,7 +45,7 @@ Choices on_hosts(int ranks, int per_host) {
 
 }  // namespace
 
-TEST(Choices, ARepeatedQuestionHasTheSameAnswerAndEveryCollectiveHasOne) {
+TEST(Choices, EveryCollectiveHasAnAnswerAndRepeatsGetTheSame) {
   for (int i = 0; i < schedule::kCollectives; ++i)
     for (std::size_t bytes : {std::size_t{0}, 40 * kKiB, 5000 * kKiB})
       for (int ranks : {1, 2, 7}) {
@@ -206,7 +206,7 @@ TEST(Choices, ABarrierIsTheMpisOwnWhereThereIsOne) {
   EXPECT_NE(choices.choose(barrier, 0, {false}, {1, 1}, {true}).provider, Provider::schedules);
 }
 
-TEST(Choices, PayloadsThatAddCodesNeverAddRawInsideAHostAndMixedAlwaysDoes) {
+TEST(Choices, InsideAHostMixedAddsRawAndCodePayloadsNeverDo) {
   Choices choices = on_hosts(6, 3);
   Call c = allreduce(1, 1e-3);
   for (const stretto_payload p : {STRETTO_PAYLOAD_HOMOMORPHIC, STRETTO_PAYLOAD_FUSED, STRETTO_PAYLOAD_MIXED})
@@ -236,7 +236,7 @@ TEST(Choices, SumsOfStreamsAloneAddNothingRaw) {
     }
 }
 
-TEST(Choices, AnOperationThatDoesNotCommuteGetsAScheduleThatKeepsOrder) {
+TEST(Choices, ANonCommutativeOperationGetsAnOrderedSchedule) {
   Choices choices = on_hosts(7, 2);
   for (auto collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter})
     for (std::size_t bytes : {std::size_t{8}, 5000 * kKiB}) {
@@ -264,7 +264,7 @@ TEST(Selector, WhatIsCutForTheHostsMessagesIsNotCutForADevice) {
   }
 }
 
-TEST(Selector, ShortCallsTakeASampleSeldomLongOnesAndDenseOnesAlways) {
+TEST(Selector, ShortCallsSampleSeldomAndLongOrDenseOnesAlways) {
   struct Case {
     std::size_t count;
     int check;

@@ -156,7 +156,7 @@ TEST(ErrorBound, AFractionOfANarrowRangeFarFromZeroKeepsItsDigits) {
   EXPECT_EQ(eps, 0.1);
 }
 
-TEST(ErrorBound, ABoundForTheResultIsForQuantisationAndAdditionsTogether) {
+TEST(ErrorBound, AResultBoundCoversQuantisationAndAdditions) {
   const Agreement values = ranges({-2, 8}, {-2, 8});
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (const double bound : {1e-12, 1e-5, 0.3, 20.0, 1e4})
@@ -216,7 +216,7 @@ TEST(ErrorBound, WhatMayAddRawIsNeverRefusedWhereNothingIsForced) {
   EXPECT_GT(open, 50);
 }
 
-TEST(ErrorBound, TwoValuesAndBoundsForContributionsNeedNoWordAboutTheirSize) {
+TEST(ErrorBound, TwoValuesAndContributionBoundsNeedNoMagnitude) {
   for (const stretto_payload payload : {STRETTO_PAYLOAD_AUTO, STRETTO_PAYLOAD_RAW}) {
     Call c = allreduce(1e-3, STRETTO_SCOPE_RESULT);
     c.settings.options.payload = payload;

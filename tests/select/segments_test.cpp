@@ -33,7 +33,7 @@ Call with_segment(std::size_t bytes) {
 
 }  // namespace
 
-TEST(Segments, NoScheduleSendsARankWhatItHasMoreOftenThanIsReckonedWith) {
+TEST(Segments, NoScheduleExceedsTheAssumedPassesOverARanksData) {
   for (const schedule::Algorithm& a : schedule::algorithms()) {
     for (const int ranks : {2, 3, 5, 7, 8, 12, 13, 17}) {
       for (const int per_host : {1, 3, 4}) {
@@ -57,7 +57,7 @@ TEST(Segments, NoScheduleSendsARankWhatItHasMoreOftenThanIsReckonedWith) {
   }
 }
 
-TEST(Segments, OfTheCallersAreRefusedWhereTheyAreTooShortAndChosenOnesGrow) {
+TEST(Segments, TooShortOnesOfCallersAreRefusedAndChosenOnesGrow) {
   std::size_t segment = 1000;
   EXPECT_EQ(fit_segment(with_segment(1000), 24999 * 1000, 4, 100000, &segment), Status::ok);
   EXPECT_EQ(fit_segment(with_segment(1000), 25000 * 1000, 4, 100000, &segment), Status::invalid_argument);
@@ -88,7 +88,7 @@ TEST(Segments, PartsThatBeginMessagesCount) {
   EXPECT_EQ(segment, 1004u);
 }
 
-TEST(Segments, RawValuesBetweenHostsTravelInMessagesThatAreNotAnnounced) {
+TEST(Segments, RawValuesBetweenHostsTravelInEagerMessages) {
   constexpr std::size_t kib = 1024;
   const std::size_t eager = 63 * kib, bytes = 1024 * kib;
   Call c;

@@ -30,7 +30,7 @@ TEST(Topology, RegularHostsTakeRanksInARowAndTheLastOneWhatIsLeft) {
   EXPECT_EQ(t.cores_per_host(), 0);
 }
 
-TEST(Topology, HostsAreInTheOrderOfTheirLowestRankWhateverTheirNumbers) {
+TEST(Topology, HostsAreOrderedByLowestRankWhateverTheirNumbers) {
   const Topology t({{.host = 9}, {.host = -4}, {.host = 9}, {.host = 0}, {.host = -4}}, 16);
   ASSERT_EQ(t.hosts(), 3);
   EXPECT_EQ(as_vector(t.ranks_of(0)), (std::vector<int>{0, 2}));

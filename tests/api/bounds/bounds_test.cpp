@@ -29,7 +29,7 @@ class SameBits {
 
 }  // namespace
 
-TEST(Bounds, AllreduceKeepsWhatItPromisesWithEveryPayloadAndSchedule) {
+TEST(Bounds, AllreduceKeepsItsBoundWithEveryPayloadAndSchedule) {
   for (int ranks : {1, 3, 5})
     for (stretto_payload payload : kCompressed)
       for (const char* schedule : {"ring", "recursive_doubling", "rabenseifner"}) {

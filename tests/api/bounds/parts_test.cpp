@@ -113,7 +113,7 @@ TEST(Parts, AreWhatTheyAreInAnyFloatingPointEnvironment) {
 }
 #endif
 
-TEST(Parts, EachKeepsItsBoundAndAllRanksAndSchedulesHaveTheSameBits) {
+TEST(Parts, KeepTheirBoundsWithEqualBitsOnAllRanksAndSchedules) {
   for (const int ranks : {1, 2, 3, 4}) {
     const auto sums = exact_sums(ranks);
     for (const stretto_op op : {STRETTO_SUM, STRETTO_MEAN}) {

@@ -30,7 +30,7 @@ TYPED_TEST_SUITE(Overflow, Narrow, TypeNames);
 
 }  // namespace
 
-TYPED_TEST(Rounding, ABoundForTheResultIsKeptExactlyOrRefusedByWhatWasForced) {
+TYPED_TEST(Rounding, ResultBoundIsKeptExactlyOrRefusedByForcedPayloads) {
   using T = TypeParam;
   for (int ranks : {2, 3, 8, 13})
     for (std::size_t count : {std::size_t{64}, std::size_t{1000}}) {
@@ -143,7 +143,7 @@ TYPED_TEST(Rounding, IsInfiniteWhereTheReportAsksForNoPass) {
   });
 }
 
-TYPED_TEST(Rounding, OfStreamsIsOfTheResultAloneWithABoundForContributionsToo) {
+TYPED_TEST(Rounding, StreamsRoundOnlyTheResultUnderContributionBounds) {
   using T = TypeParam;
   constexpr int ranks = 6;
   constexpr std::size_t count = 1000;
@@ -257,7 +257,7 @@ TYPED_TEST(Overflow, AMeanWhoseSumOverflowsIsWithinABoundForTheResult) {
   }
 }
 
-TEST(RawSums, ServeWhereTheirRoundingLeavesRoomAndSayHowMuchTheyRound) {
+TEST(RawSums, ServeWhereRoundingFitsTheBoundAndReportTheirError) {
   on_ranks(5, [](stretto_comm comm, int rank, int) {
     const auto x = wave(rank, 100);
     std::vector<float> y(100);

@@ -67,7 +67,7 @@ TEST(Communicators, AGroupServesSeveralInTurn) {
 }
 
 // Each rank drives two communicators from two threads at the same time; run under ThreadSanitizer too.
-TEST(Communicators, DistinctOnesAreUsedByDistinctThreadsAtTheSameTime) {
+TEST(Communicators, ThreadsUseDistinctOnesAtTheSameTime) {
   constexpr int ranks = 3;
   stretto_thread_group groups[2] = {};
   for (auto& g : groups) ASSERT_STRETTO_OK(stretto_thread_group_create(ranks, &g));

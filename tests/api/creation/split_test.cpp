@@ -87,7 +87,7 @@ void run(int kind, Form form, stretto_comm comm, int rank, int ranks, const stre
 
 }  // namespace
 
-TEST(Split, EverySplitGivesTheBitsOfTheBlockingCallWithCoresAndWithout) {
+TEST(Split, EverySplitGivesTheBlockingCallsBitsWithAndWithoutCores) {
   for (const int ranks : {1, 2, 3, 5, 9}) {
     for (int levels = 0; levels <= 3; ++levels) {
       for (const bool on : {true, false}) {
@@ -177,7 +177,7 @@ TEST(Split, ACallThatStartsReturnsThoughAnotherRankHasNotCome) {
 }
 
 // Rank 1 does not test or wait before rank 0, which waits for its last message, has all.
-TEST(Split, WhatIsLeftForAfterTheWorkComesThoughTheCallerDoesNot) {
+TEST(Split, StepsAfterTheWorkRunThoughTheCallerNeverPolls) {
   const Split split(3);
   const Core core(true);
   std::atomic<int> through{0};

@@ -106,7 +106,7 @@ TEST(CallRecord, ExtentEndsWithTheLastElementOfABlock) {
 }
 
 // Found alike on every rank, before anything moves: the next call is as ever.
-TEST(Options, EveryRankRefusesTooManySegmentsAndTheNextCallSucceeds) {
+TEST(Options, EveryRankRefusesTooManySegmentsAndTheNextCallRuns) {
   on_ranks(3, [](stretto_comm comm, int rank, int) {
     const std::size_t n = 300000;
     const auto x = samples<float>(rank, n);

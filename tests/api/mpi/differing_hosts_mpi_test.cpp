@@ -30,7 +30,7 @@ DifferingHosts over_the_mpi() {
 
 TEST(DifferingHosts, AllRanksGetTheMessageOfTheExchange) { over_the_mpi().run(); }
 TEST(DifferingHosts, AMissingRankIsATimeout) { over_the_mpi().run_missing(); }
-TEST(DifferingHosts, NoCallGetsAnothersValuesWhereCheckDiffers) {
+TEST(DifferingHosts, NoCallGetsAnothersValuesIfCheckDiffers) {
 #ifdef MPICH_VERSION
   over_the_mpi().run_unchecked(false);  // ranks that share memory wait for one another in its bcast
 #else

@@ -213,7 +213,7 @@ TEST_F(Mpi, AHierarchyIsRankZerosAndOneThatIsNoneIsNamedOnAllRanks) {
   unsetenv("STRETTO_HIERARCHY");
 }
 
-TEST_F(Mpi, SumsInTheMemoryOfAHostFollowTheHierarchyThatIsGivenForThem) {
+TEST_F(Mpi, SumsInSharedMemoryFollowTheGivenHierarchy) {
   if (ranks != 3) return;
   setenv("STRETTO_HIERARCHY", "0,2|1;reduce=flat", 1);
   stretto_comm grouped = nullptr;

@@ -393,7 +393,7 @@ TEST_F(Nodes, ShortBlocksAreThoseOfTheMpi) {
         }
 }
 
-TEST_F(Nodes, ShortBlocksTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
+TEST_F(Nodes, ShortBlocksTakeMemoryByChoiceWhereItWasMeasuredToWin) {
   const auto all = static_cast<std::size_t>(ranks);
   stretto_options o = in_memory();
   o.schedule = nullptr;
@@ -410,7 +410,7 @@ TEST_F(Nodes, ShortBlocksTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
   }
 }
 
-TEST_F(Nodes, ShortCallsTakeMemoryByChoiceWhereTheyWereMeasuredToGain) {
+TEST_F(Nodes, ShortCallsTakeMemoryByChoiceWhereItWasMeasuredToWin) {
   for (const bool check : {true, false})
     for (const std::size_t n : {std::size_t{1}, std::size_t{256}, std::size_t{1024}})
       for (int turn = 0; turn < 3; ++turn) {

@@ -92,7 +92,7 @@ TEST_F(PreparedCalls, AReportThatOneRankAsksForLaterHasItsPrediction) {
   }
 }
 
-TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst) {
+TEST_F(PreparedCalls, RepetitionsCheckBuffersAndOptionsAsTheFirstDid) {
   std::array<float, 4> x{1, 2, 3, 4}, y{};
   const auto sum = [&](const void* send, void* recv, const stretto_options& with) {
     return stretto_allreduce(send, recv, x.size(), STRETTO_F32, STRETTO_SUM, comm, &with);
@@ -136,7 +136,7 @@ TEST_F(PreparedCalls, BuffersAndOptionsOfARepetitionAreCheckedAsThoseOfTheFirst)
   EXPECT_EQ(y[1], 2 * static_cast<float>(ranks));
 }
 
-TEST_F(PreparedCalls, RanksThatChangeTheThresholdOfARelativeBoundAreTold) {
+TEST_F(PreparedCalls, ADifferingThresholdOfARelativeBoundIsNamed) {
   const auto x = samples<float>(rank, 6);
   std::vector<float> y(6);
   o = bounded(1e-3, STRETTO_BOUND_RELATIVE);
@@ -230,7 +230,7 @@ TEST_F(PreparedCalls, ARepetitionWaitsForWhatWasStartedBeforeIt) {
   }
 }
 
-TEST_F(PreparedCalls, ShapesBeyondThoseThatAreKeptAreServedAllTheSame) {
+TEST_F(PreparedCalls, MoreShapesThanAreKeptAreServedAllTheSame) {
   const auto x = samples<float>(rank, 300);
   std::vector<float> y(300);
   const auto expected = sums(300);

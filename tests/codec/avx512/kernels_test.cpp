@@ -74,8 +74,8 @@ void expect_no_fewer_taken() {
   EXPECT_GT(all, 2000);
 }
 
-TEST(Avx512Emulated, LeavesNoFloat32ToTheScalarCodeThatThePortableKernelsTake) { expect_no_fewer_taken<float>(); }
-TEST(Avx512Emulated, LeavesNoFloat64ToTheScalarCodeThatThePortableKernelsTake) { expect_no_fewer_taken<double>(); }
+TEST(Avx512Emulated, DeclinesNoFloat32WorkThatPortableKernelsTake) { expect_no_fewer_taken<float>(); }
+TEST(Avx512Emulated, DeclinesNoFloat64WorkThatPortableKernelsTake) { expect_no_fewer_taken<double>(); }
 
 }  // namespace
 }  // namespace stretto::codec

@@ -90,7 +90,7 @@ TEST_F(CudaLaunch, EveryCallIsMemsetKernelAndCopyOnTheCallersStream) {
       }
 }
 
-TEST_F(CudaLaunch, GridsHaveBlocksOf128ThreadsOrMoreAndDoNotGrowWithTheValues) {
+TEST_F(CudaLaunch, BlocksHave128ThreadsAtLeastAndGridsAreBounded) {
   for (const stretto_type t : kTypes)
     for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
       ASSERT_EQ(enqueue(op, t, std::size_t{1} << 30), STRETTO_OK);
@@ -121,7 +121,7 @@ TEST_F(CudaLaunch, AFailureOfCudaIsTheCallsAndEndsIt) {
   unsetenv("STRETTO_RECORDED_FAILURE");
 }
 
-TEST_F(CudaLaunch, AWorkspaceOneByteTooSmallIsRefusedAndNothingEnqueued) {
+TEST_F(CudaLaunch, AWorkspaceOneByteShortIsRefusedBeforeEnqueuing) {
   for (int op = STRETTO_CUDA_COMPRESS; op <= STRETTO_CUDA_TO_FIXED; ++op) {
     std::size_t bytes = 0;
     ASSERT_EQ(stretto_cuda_workspace(static_cast<stretto_cuda_operation>(op), STRETTO_F32, 5000, &bytes), STRETTO_OK);

@@ -79,7 +79,7 @@ struct Placed {
   static u64 exceptions(const State&) { return 1; }
 };
 
-TEST(CudaSizes, GroupsAndTheIndexAreRightBeyondFourGigabytesOfAStream) {
+TEST(CudaSizes, GroupsAndTheIndexAreRightBeyondFourGigabytes) {
   constexpr std::size_t kGroups = 40000, kCount = kGroups * 1024;
   const cuda::Layout layout = cuda::layout_of(kCount);
   const std::size_t capacity = layout.body + std::size_t{4} * kGroups * cuda::kMaxGroupWords;

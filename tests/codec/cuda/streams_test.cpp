@@ -153,7 +153,7 @@ TEST(CudaStreams, MeansOfLargeNumbersAreTheReferences) {
 }
 
 // Sums that differ by less than the values that they decode to; NaN and zeros of several kinds.
-TYPED_TEST(CudaStreams, MinimumAndMaximumOfSumsThatDecodeAlikeGiveTheReferencesBytes) {
+TYPED_TEST(CudaStreams, ExtremaOfSumsThatDecodeAlikeGiveReferenceBytes) {
   using T = TypeParam;
   const double eps = 1e-3;
   const auto x = summands<T>(1024 + 40, eps, 12, 6);

@@ -42,7 +42,7 @@ TEST(CudaTiles, AnyOrderOfBlocksGivesTheSameBytes) {
     }
 }
 
-TEST(CudaTiles, AnyOrderOfBlocksGivesTheSameBytesInEveryOperationAndFloat64) {
+TEST(CudaTiles, Float64OperationsGiveTheSameBytesInAnyBlockOrder) {
   const double eps = 1e-3;
   const std::size_t n = 16 * 1024 + 77;
   const auto x = summands<double>(n, eps, 9, 12);

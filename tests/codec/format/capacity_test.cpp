@@ -110,7 +110,7 @@ TEST(Capacity, OfIntegersIsRefusedToo) {
 }
 
 // Verbatim values grow when they become exact sums, or stand beside some.
-TEST(Capacity, OfTheResultsCountDoesForMultiplesSlicesAndConcatenations) {
+TEST(Capacity, ForTheResultsCountServesScaleSliceAndConcatenate) {
   Random r(2);
   std::vector<double> x(2048);
   for (auto& v : x) v = std::ldexp(r.symmetric(), static_cast<int>(r.below(2000)) - 1000);

@@ -30,7 +30,7 @@ std::map<std::string, Stream> stored(const char* folder) {
   return all;
 }
 
-TEST(Golden, AcceptedStreamsDecodeToTheStoredBitsOnEveryInstructionSet) {
+TEST(Golden, AcceptedStreamsDecodeToStoredBitsOnAllInstructionSets) {
   const auto all = stored("accept");
   ASSERT_GT(all.size(), 80u);
   for (const auto& [name, s] : all) {

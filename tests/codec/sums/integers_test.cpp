@@ -69,7 +69,7 @@ std::vector<T> numbers(Random& r, int order, int bits, int start, bool extremes)
   return x;
 }
 
-TYPED_TEST(Integers, GiveTheReferencesBytesAndValuesOnEveryInstructionSet) {
+TYPED_TEST(Integers, GiveReferenceBytesAndValuesOnEveryInstructionSet) {
   using T = TypeParam;
   constexpr int kBits = 8 * sizeof(T), kStride = stride_if_sanitized(3), kStep = 2 * kStride + 1;
   Random r(36);

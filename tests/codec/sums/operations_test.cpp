@@ -66,7 +66,7 @@ TYPED_TEST(Operations, SubtractingAddsTheNegative) {
   }
 }
 
-TYPED_TEST(Operations, MinimumAndMaximumChooseDecodedValuesWithoutFurtherError) {
+TYPED_TEST(Operations, MinAndMaxChooseDecodedValuesWithoutFurtherError) {
   const double eps = 1e-4;
   const auto all = summands<TypeParam>(1024 + 77, eps, 12, 34);
   const Stream sum = combined(Combine::add, compressed(all[5], eps), compressed(all[7], eps));

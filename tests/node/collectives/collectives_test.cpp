@@ -40,25 +40,25 @@ void run_cases(int ranks, const Options& options, bool rank_order) {
   });
 }
 
-class Memory_ : public testing::TestWithParam<Memories> {};
-INSTANTIATE_TEST_SUITE_P(Collectives, Memory_, testing::ValuesIn(kMemories),
+class EachMemory : public testing::TestWithParam<Memories> {};
+INSTANTIATE_TEST_SUITE_P(Collectives, EachMemory, testing::ValuesIn(kMemories),
                          [](const auto& i) { return i.param.name; });
 
-TEST_P(Memory_, CollectivesKeepTheirPromiseOnAnyNumberOfRanks) {
+TEST_P(EachMemory, CollectivesKeepTheirPromiseOnAnyNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 5, 9}) {
     SCOPED_TRACE(testing::Message() << ranks << " ranks");
     run_cases(ranks, small(GetParam().mapped, GetParam().kernel), true);
   }
 }
 
-TEST_P(Memory_, CollectivesKeepTheirPromiseOverUnevenNestedGroups) {
+TEST_P(EachMemory, CollectivesKeepTheirPromiseOverUnevenNestedGroups) {
   Options options = small(GetParam().mapped, GetParam().kernel);
   const std::vector<std::vector<int>> labels{{0, 0, 1, 2, 2, 2, 3}, {0, 0, 0, 1, 1, 1, 1}};
   ASSERT_EQ(Hierarchy::from_labels(labels, 7, &options.hierarchy), Status::ok);
   run_cases(7, options, false);
 }
 
-TEST_P(Memory_, GroupsMayHaveScatteredRanks) {
+TEST_P(EachMemory, GroupsMayHaveScatteredRanks) {
   Options options = small(GetParam().mapped, GetParam().kernel);
   ASSERT_EQ(Hierarchy::from_labels({{0, 1, 0, 1, 0}}, 5, &options.hierarchy), Status::ok);
   run_cases(5, options, false);

@@ -72,7 +72,7 @@ TEST(Pages, UnitsOfALongSlotCoverItsEnd) {
 }
 
 // On one level a rank's slots hold the parts that others combine, and at most its own part besides.
-TEST(Pages, FirstLongSumMapsFewPagesAndManySumsMapNoMoreThanTheyUse) {
+TEST(Pages, FirstLongSumMapsFewPagesAndManySumsNoMoreThanUsed) {
   if (!maps_single_pages()) return;
   for (const auto& layout : {std::pair{2, GroupOptions{}.slot},
                              {3, GroupOptions{}.slot},

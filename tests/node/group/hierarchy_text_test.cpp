@@ -58,7 +58,7 @@ TEST(HierarchyText, GroupsNameRanksByNumber) {
 }
 
 // A cache that serves two sockets, for example with two kinds of hosts.
-TEST(HierarchyText, MachineLevelsThatDoNotNestGiveOneLevelByDefault) {
+TEST(HierarchyText, LevelsThatDoNotNestGiveOneLevelByDefault) {
   const std::vector<Place> places{{0, 0, 0, 0}, {0, 0, 8, 8}, {0, 0, 0, 0}, {0, 8, 8, 8}};
   const std::vector<int> numbers{0, 1, 2, 3};
   Hierarchies h;

@@ -51,7 +51,7 @@ Options small_slots() {
   return o;
 }
 
-TEST(Started, RunInOrderOfTheirStartWhoeverIsWaitedForBesideBlockingOnes) {
+TEST(Started, RunInStartOrderWhicheverIsAwaitedBesideBlockingOnes) {
   for (const int ranks : {1, 2, 3, 5})
     on_collectives(ranks, small_slots(), [&](Collectives& c) {
       Rank rank(c);

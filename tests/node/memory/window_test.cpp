@@ -75,7 +75,7 @@ TEST(Window, PeersReadInputsAndEachStepsResults) {
 }
 
 // Rank 0 alone has an input, and fills one place again and again; the others have neither input nor results.
-TEST(Window, BuffersMayDifferInLengthAndAPlaceIsFilledAgainOnceItWasRead) {
+TEST(Window, BuffersMayDifferInLengthAndPlacesAreReusedOnceRead) {
   on_collectives(3, {}, [](Collectives& c) {
     constexpr std::uint64_t steps = 100;
     const std::vector<std::byte> in = input_of(0, c.rank() == 0 ? 2 * kPerStep : 0);
