@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/lib/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the documents."""
+"""Tests of tests/house/check_floors.py, scripts/test, scripts/tests/fuzz, scripts/demo, scripts/bench, scripts/lib/prefix.sh, what skips a benchmark, and bench/table.py, each run as people run it; and of the names of tests and the documents."""
 
 import collections
 import os
@@ -720,6 +720,16 @@ class Folders(unittest.TestCase):
                     count[str(path.parent.relative_to(ROOT))] += 1
         self.assertGreater(len(count), 80)
         self.assertEqual({folder: n for folder, n in count.items() if n > 20 and folder not in self.CATALOGUES}, {})
+
+
+class Names(unittest.TestCase):
+    def test_a_test_is_called_suite_and_property_in_sixty_characters(self):
+        test = re.compile(r"^[ \t]*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
+        sources = [path for path in (ROOT / "tests").rglob("*") if path.suffix in (".cpp", ".cu")]
+        names = {".".join(found.groups()) for path in sources for found in test.finditer(path.read_text())}
+        self.assertGreater(len(names), 1500)
+        wrong = sorted(name for name in names if len(name) > 60 or not re.fullmatch(r"[A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*", name))
+        self.assertFalse(wrong, "\n".join(["", *wrong]))
 
 
 class Documents(unittest.TestCase):
