@@ -22,7 +22,7 @@ bool said = false;
 constexpr const char* kSplitVariable = "STRETTO_SPLIT";
 constexpr int kMostLevels = 30;
 
-// False: malformed.
+// False: the setting is no number of levels.
 bool read_split(std::optional<int>* levels) noexcept {
   const char* const text = secure_getenv(kSplitVariable);
   if (text == nullptr || *text == '\0') return true;

@@ -71,7 +71,7 @@ bool stretto::api::Drive::idle() const noexcept { return comm_.idle(); }
 bool stretto::api::Drive::drive() noexcept { return comm_.drive(false); }
 bool stretto::api::Drive::drive_spare() noexcept { return comm_.drive(true); }
 
-// An idle core takes over the caller's steps: a collective completes even if its caller never polls.
+// An idle core takes over the caller's lead and trail steps: a collective completes even if its caller never polls.
 bool stretto_comm_s::drive(bool spare) noexcept {
   const stretto::api::Guard held = try_guard();
   if (!held || live_.empty()) return false;

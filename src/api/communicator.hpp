@@ -61,7 +61,7 @@ class OtherCommunicators final : public Driven {
 // A fast query before all checks.
 bool on_device(const void* send, const void* recv) noexcept;
 
-// `devices`: over a transport it is made when they take it.
+// `devices` is for messages between devices; link_devices() makes it over a transport.
 struct Carriers {
   std::unique_ptr<carrier::Carrier> agreement, data, devices{};
 };
@@ -126,7 +126,8 @@ struct stretto_comm_s {
   bool starts_or_exact() const noexcept { return starts_or_exact_; }
 
   int hosts() noexcept { return selector.choices().hosts(); }
-  // With raw values; also if the communicator is broken, of which other ranks may not know yet.
+  // True if the call moves raw values in a host's memory; also if the communicator is broken, of which other ranks may
+  // not know yet.
   bool moves_in_memory(const stretto::call::Call& call) const noexcept;
   // Names ranks whose processes have ended. Empty: unknown.
   std::function<std::string()> ended() const;
@@ -164,7 +165,7 @@ struct stretto_comm_s {
   bool caller_leads_ = false;
   stretto::engine::Lanes lanes_;
   bool starts_or_exact_ = false;
-  std::array<char, 512> broken_by_{};  // reason; memory may be missing
+  std::array<char, 512> broken_by_{};  // the reason, stored without allocation
   stretto::Exclusive driving_;
   stretto::api::Drive drive_{*this};
   stretto::api::OtherCommunicators others_{*this};

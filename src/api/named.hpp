@@ -1,5 +1,6 @@
-// A row for each collective of buffers, FORM(name, record, parameters...). The files that define its four forms include
-// the public headers: a definition with other types does not compile, nor, by GCC, one without a declaration.
+// The named functions: a row for each collective of buffers, FORM(name, record, parameters...). The files that define
+// its four forms include the public headers: a definition with other types does not compile, nor, by GCC, one without a
+// declaration.
 #pragma once
 
 #include "call/record.hpp"

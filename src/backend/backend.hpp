@@ -1,5 +1,6 @@
-// Backends move the data of decided calls. A blocking call without agreement run()s at once, and prepare() keeps it.
-// Other calls start() in their turn, or run() if the backend only blocks.
+// Backends move the data of decided calls: by schedules, the MPI's own collectives, or a node's shared memory. A
+// blocking call without agreement run()s at once, and prepare() keeps it. Other calls start() in their turn, or run()
+// if the backend only blocks.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,10 @@ class Pending {
   virtual bool leads() const noexcept { return false; }
   // No later call may start its data.
   virtual bool holds_up() const noexcept { return false; }
-  // *ran: if the backend counts bytes.
+  // *ran is filled if the backend counts the bytes it sends.
   virtual Status test(bool* done, engine::Report* ran) noexcept = 0;
 
-  // Gives the core away until the end. False: nothing has happened.
+  // Gives the core away until the end, with the status in *ended. False: nothing has happened.
   virtual bool wait(Status* ended, engine::Report* ran) noexcept {
     static_cast<void>(ended);
     static_cast<void>(ran);
@@ -46,7 +47,7 @@ class Pending {
 class PreparedCall {
  public:
   virtual ~PreparedCall() = default;
-  // Backend::run() with other buffers and timeout. All cache lines are cold after a system call.
+  // Backend::run() with other buffers and timeout. Touches few cache lines, since all are cold after a system call.
   virtual Status run(const void* send, void* recv, double timeout) noexcept = 0;
 };
 
@@ -114,7 +115,7 @@ class NodeBackend : public Backend {
   // This memory runs the schedule's steps for the call's started form.
   virtual bool has_tree(const Call& call, std::string_view schedule) const noexcept = 0;
 
-  // `decision` names this backend, or a schedule that it has. Equal on every rank.
+  // begin() moves the data: `decision` names this backend, or a schedule that it has. Equal on every rank.
   virtual bool moves(const Call& call, const Decision& decision) const noexcept = 0;
 
   // Begins a nonblocking call: compares `word`, if any, as agree() does; then, if `runs` and words are equal, moves the
@@ -141,7 +142,7 @@ class NodeBackend : public Backend {
 
 class NodesBackend : public Backend {
  public:
-  // Raw sums inside hosts and streams between them serve `call`, too.
+  // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
   // Few enough exact values to move without the engine's runs.

@@ -1,4 +1,4 @@
-// Core and module use each other's classes, so versions and builds must be equal.
+// Modules are loaded on demand. Core and module use each other's classes, so versions and builds must be equal.
 #pragma once
 
 #include <memory>

@@ -14,8 +14,8 @@
 
 namespace stretto::backend {
 
-// Destroyed after the communicator's other parts. Collective functions are called in one order on every rank. A failed
-// rank takes part to the end.
+// The transport under a communicator: an MPI's communicator, or UCX. Destroyed after the communicator's other parts.
+// Collective functions are called in one order on every rank. A failed rank takes part to the end.
 class Transport : public node::Exchange {
  public:
   // As in profiles: "Open MPI 5.0.11".

@@ -1,4 +1,4 @@
-// lock() yields; try_lock() by the holder fails.
+// A lock for one driver, while others only try it. lock() yields; try_lock() by the holder fails.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// If this host's ranks use up their cores, no other program has a part.
+// Tells if this host's ranks use up their cores, so that no other program has a part.
 #pragma once
 
 #include <sched.h>
@@ -32,7 +32,8 @@ struct PeersTime {
 // Takes about a microsecond a peer.
 PeersTime peers_time() noexcept;
 
-// The peers used all but 0.3 of a core, which they leave when they sleep and wake. False if a sample has no cores.
+// Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False
+// if a sample has no cores.
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 
 class PeersWatch {

@@ -1,4 +1,4 @@
-// A waiting rank spins, yields, then sleeps between checks.
+// A waiting rank spins, yields, then sleeps between checks: on a bell, a transport's descriptor, or a timer.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ enum class Wakes : std::uint8_t {
   by_messages  // also by other hosts' messages: a background thread sleeps at once
 };
 
-// In mode automatic this thread's waits for messages sleep at once.
+// Other threads want the cores: in mode automatic this thread's waits for messages sleep at once.
 void wait_in_background(bool is) noexcept;
 
 // In seconds, unless every event wakes the sleep.

@@ -1,6 +1,6 @@
 // One small allreduce merges these words over all ranks before a collective; merging is associative and commutative.
-// Arguments on which ranks must agree have the ranks of the smallest and the largest value. The first failure of a rank
-// is among the words.
+// They hold arguments on which ranks must agree, with the ranks of the smallest and the largest value; a rank's first
+// failure; the range of values, the number of contributions, and sampled ratios.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ enum class Field : std::uint8_t {
 };
 inline constexpr int kFields = 18;
 
-// An MPI's blocking and nonblocking collectives do not match.
+// In Field::collective: an MPI's blocking and nonblocking collectives do not match.
 inline constexpr std::uint64_t kNonblockingForm = 0x100;
 
 struct Span {

@@ -40,7 +40,7 @@ class DeviceMessages {
   // A group moves only after earlier groups: the engine begins them in one order on all ranks.
   virtual bool one_by_one() const noexcept = 0;
 
-  // A rank without memory may drop a message. Else it raises an alarm.
+  // A rank without memory may drop a message, of which its marks tell peers. Else it raises an alarm.
   virtual bool drops() const noexcept { return false; }
 
   // A receive may borrow this peer's message: streams in its device::Device's memory, or `raw` values, perhaps the

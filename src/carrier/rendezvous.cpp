@@ -87,7 +87,7 @@ class Rendezvous {
     return s;
   }
 
-  // Keeps an earlier failure's message.
+  // Removes this rank's keys, and those for it alone. Keeps an earlier failure's message.
   void withdraw() {
     const std::string told = message();
     std::optional<std::string> there;
@@ -98,7 +98,7 @@ class Rendezvous {
     static_cast<void>(fail(Status::ok, told));
   }
 
-  // Rank 0 refuses all if the other process is in its session.
+  // Another process has this rank's number. Rank 0 refuses all if it is in its session.
   Status taken(const Hello& other) {
     const std::string text = fmt::format("rank {} is both {} and {}", me_.rank, me_.who(), other.who());
     std::string value;

@@ -1,4 +1,4 @@
-// Values in a store: texts behind their lengths, as in 5:hello,. Untrusted.
+// Values in a store: texts behind their lengths, as in 5:hello,. Untrusted: others may have written them.
 #pragma once
 
 #include <string>

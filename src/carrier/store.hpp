@@ -7,7 +7,7 @@
 
 namespace stretto::carrier {
 
-// For one thread at a time. A failure names the key.
+// Keys and values, as in torch's TCPStore, PMIx or a directory. For one thread at a time. A failure names the key.
 class Store {
  public:
   virtual ~Store() = default;

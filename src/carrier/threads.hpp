@@ -1,4 +1,4 @@
-// Ranks are threads. The second side copies the message; a send waits for its receive.
+// Ranks are threads of one process. The side that comes second copies the message; a send waits for its receive.
 #pragma once
 
 #include <memory>

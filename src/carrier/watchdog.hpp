@@ -11,7 +11,7 @@ namespace stretto::carrier {
 // Runs on the watchdog's thread. Must not throw.
 using LateHandler = std::function<void(const char* call, double limit)>;
 
-// The thread lives while a caller with a limit does.
+// The thread lives while a caller lives that ever gave a limit.
 class Watchdog {
  public:
   explicit Watchdog(LateHandler late) : late_(std::make_shared<const LateHandler>(std::move(late))) {}

@@ -54,7 +54,7 @@ Parallel threads(int width) noexcept;
 
 struct Options {
   Isa isa = Isa::best;
-  // Largest expected |x|. 0: unknown. Equal for streams to be added.
+  // Largest expected |x|, so that the grid can carry larger values. 0: unknown. Equal for streams to be added.
   double magnitude = 0;
   bool checksum = false;               // a CRC-32C, which readers verify
   const Parallel* parallel = nullptr;  // borrowed
@@ -92,8 +92,8 @@ std::size_t compress_bound(Type t, std::size_t count) noexcept;
 // For a binary operation on streams of at most compress_bound() bytes. Sums hold verbatim values exactly, hence more.
 std::size_t combine_bound(Type t, std::size_t count) noexcept;
 
-// Nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks get an
-// unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
+// Room that nearly always suffices: little more than both sizes. A sum may fail with `buffer_too_small` if zero blocks
+// get an unsuitable predictor, or codes widen. A fixed sum of dense streams needs the bound above.
 std::size_t combine_bound(const Info& a, const Info& b) noexcept;
 
 // Bytes of a fixed stream's groups, and estimated in dense chunks: those of a dense stream if the groups have its
@@ -109,7 +109,7 @@ struct Interval {
   }
 };
 
-// Finite elements but marks. Without any the interval is empty, so that ranks can merge theirs.
+// Interval of the finite elements but marks. Without any it is empty, so that ranks can merge theirs.
 Status value_range(Type t, const void* x, std::size_t count, double* lo, double* hi, const Options& = {}) noexcept;
 
 // Values of 1e15 and more are often fill values (1e20, 9.97e36).

@@ -57,12 +57,13 @@ struct Piece {
 void share_room(const std::size_t* need, int parts, std::uint8_t* begin, std::uint8_t* end,
                 std::uint8_t** start) noexcept;
 
-// Pieces are ordered by source and destination. All threads share long moves over long distances.
+// Moves the pieces, ordered by source and destination: at once if no destination overlaps a pending source, else one by
+// one. All threads share long moves over long distances.
 void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept;
 
-// encode(first, last, out, end) encodes groups [first, last) to out, records their lengths, and returns its end.
-// reserve(first, last) is their likely size; parts share the room in proportion. If a share is too small, all work
-// restarts in one part.
+// Assembles a stream. encode(first, last, out, end) encodes groups [first, last) to out, records their lengths, and
+// returns its end. reserve(first, last) is their likely size; parts share the room in proportion. If a share is too
+// small, all work restarts in one part.
 class StreamWriter {
  public:
   StreamWriter(MutableBytes out, std::uint64_t count, Coding coding = Coding::fixed) noexcept
@@ -139,7 +140,7 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
-// Short groups, read from both ends, defeat hardware prefetching. A fifth of a sum's time.
+// Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums gain a fifth.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);
 }

@@ -1,4 +1,4 @@
-// Kept bit for bit, as exceptions: marks of missing data, and magnitudes that a range ignores.
+// Values that compress() keeps bit for bit, as exceptions: marks of missing data, and magnitudes that a range ignores.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Threads that share the codec's long calls, and sleep between them.
+// Threads that share the codec's long calls, and sleep between them. Calls on streams start their own (threads()).
 #pragma once
 
 #include <atomic>

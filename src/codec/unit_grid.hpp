@@ -14,7 +14,7 @@ const Grid<T>& unit_grid() noexcept {
   return grid;
 }
 
-// False if a code may have been rounded, or exceeds 31 bits.
+// Decodes a full group on the unit grid. False if a code may have been rounded, or exceeds 31 bits.
 template <class Code>
 bool codes_of(const float* v, Code* q) noexcept {
   constexpr std::int32_t limit = std::bit_cast<std::int32_t>(0x1p24f);

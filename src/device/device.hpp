@@ -1,4 +1,4 @@
-// A lane is a stream with its own memory.
+// A communicator's device. A lane is a stream with its own memory.
 //
 // Work on a segment is enqueued on the segment's lane, which alone uses its pool's memory. So stream order suffices for
 // device memory, except for these waits:
@@ -116,7 +116,7 @@ class Device {
   // The place after all work so far on the lanes in the mask `which`.
   Status mark(std::uint32_t which, LanePositions* moment) noexcept;
 
-  // Notifies owners.
+  // Notifies owners of operations that are over.
   Status poll() noexcept;
   bool passed(const LanePositions& moment) const noexcept;
   bool idle() const noexcept;

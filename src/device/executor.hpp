@@ -24,7 +24,7 @@ class Executor final : public payload::Executor, private Owner {
 
   Device& device() noexcept { return device_; }
 
-  // *after: Device::mark().
+  // *after: the end of all work so far on these lanes.
   Status mark(std::uint32_t lanes, LanePositions* after) noexcept;
 
   // Marks the last unit's work for poll(). Earlier units were marked as the next began.
@@ -55,8 +55,8 @@ class Executor final : public payload::Executor, private Owner {
 
  private:
   void ended(std::uint32_t unit, Status status, std::size_t bytes) noexcept override;
-  // Messages have streams of Spec::coding, kernels take fixed streams. Memory that either returns to the pool serves
-  // later work of the same lane alone, behind the kernels that read it.
+  // Messages have streams of Spec::coding, kernels take fixed streams: `coded` and `fixed` convert to these. Memory
+  // that either returns to the pool serves later work of the same lane alone, behind the kernels that read it.
   Status coded(payload::Stream fixed, std::size_t count, payload::Stream* made) noexcept;
   Status fixed(const payload::Stream& stream, std::size_t count, payload::Stream* made) noexcept;
   Status write(codec::cuda::Arguments* arguments, std::size_t capacity, payload::Stream* made) noexcept;

@@ -24,16 +24,16 @@ constexpr int kTurn = 2;
 // Seconds: limits are checked between waits.
 constexpr double kLookEvery = 0.05;
 
-// Seconds with other communicators. Doubles until something moves there.
+// Seconds with other communicators, whose peers may wait for this rank. Doubles until something moves there.
 constexpr double kFirstBeside = 1e-3;
 
-// Seconds, after a transport error.
+// Seconds to wait for another rank's alarm after a transport error.
 constexpr double kAlarmPatience = 0.2;
 
-// Seconds. A missing rank listens every `kLookEvery` where it waits itself.
+// Seconds to wait for the answer of a missing rank, which listens every `kLookEvery` where it waits itself.
 constexpr double kAnswerPatience = 1;
 
-// Seconds, while the host spins for a device.
+// Seconds between checks while the host spins for a device.
 constexpr double kLeastBetweenLooks = 1e-3;
 
 constexpr std::uint64_t kNoneEnds = ~std::uint64_t{0};
@@ -233,6 +233,7 @@ void Engine::Impl::end_from(std::uint64_t from, Status status, const char* text)
   }
 }
 
+// A second alarm ends all runs: no third is needed.
 void Engine::Impl::tell(std::uint64_t from, Status status, const char* text) noexcept {
   static_assert(carrier::kMostAlarms == 2);
   const bool news = from < told;
@@ -328,7 +329,8 @@ bool Engine::Impl::hear_from_missing(carrier::Alarm* alarm, std::vector<carrier:
   return found;
 }
 
-// The last of a chain of missing ranks is the cause. In a circle each rank names the rank that it misses.
+// A missing rank may wait for another: the last of the chain is the cause. In a circle each rank names the rank that it
+// misses.
 void Engine::Impl::find_cause(carrier::Alarm* alarm) noexcept {
   if (carrier.size() <= 2) return;
   const carrier::Alarm first = *alarm;
@@ -443,8 +445,8 @@ void Engine::Impl::order_crossings() noexcept {
   for (const auto& run : runs) run->may_cross(run->sequence() <= first);
 }
 
-// Polls unless the caller has `fetched` some. True if anything happened. An MPI may give the core away in each poll, so
-// a message is answered before the next poll.
+// Polls unless the caller has `fetched` some, then progresses every run. True if anything happened. An MPI may give the
+// core away in each poll, so a message is answered before the next poll.
 bool Engine::Impl::turn_all(Lanes taken, bool fetched) noexcept {
   bool some = fetched || fetch(0) > 0, held = false;
   for (auto& run : words) {

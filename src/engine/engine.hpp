@@ -1,5 +1,6 @@
-// All ranks start the same runs in the same order. Testing or awaiting any request lets all runs progress. One thread
-// at a time uses an engine. Several drivers may share a split schedule's run, each for some lanes (Engine::take).
+// Runs one rank's schedule over its blocks, as a payload, over a carrier. All ranks start the same runs in the same
+// order. Testing or awaiting any request lets all runs progress. One thread at a time uses an engine. Several drivers
+// may share a split schedule's run, each for some lanes (Engine::take).
 //
 // A failed rank keeps its side of the schedule: it receives messages, and sends a mark for each that it owes. So each
 // dependent rank gets an error that names it, nothing hangs, and the engine stays usable. After `timeout` seconds
@@ -105,7 +106,7 @@ struct Report {
 
 std::uint32_t most_messages(const carrier::Carrier& carrier) noexcept;
 
-// Without a schedule, the caller starts the messages of each round.
+// A run without a schedule: the caller starts the messages of each round.
 struct ShortRun {
   const char* what = "";        // in messages; static storage
   std::uint64_t number = 0;     // of pass()
@@ -172,6 +173,7 @@ class Engine {
   // Close ranks; equal on all ranks.
   void route_words(const schedule::Groups& groups);
 
+  // The latest run's number.
   std::uint64_t latest() const noexcept;
 
   Status progress() noexcept;
@@ -205,7 +207,7 @@ class Engine {
   // Why run `number` and later ones do not end: a given-up wait, or another rank's alarm.
   Status usable(std::uint64_t number) noexcept;
 
-  // Excludes memory for words; trim() frees idle memory.
+  // Excludes memory for words (8 KiB for each concurrent agreement); trim() frees idle memory.
   std::size_t pooled_bytes() const noexcept;
   void trim() noexcept;
 

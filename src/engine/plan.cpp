@@ -17,6 +17,7 @@ std::size_t segment_of(std::size_t count, std::size_t most, std::size_t grain) n
   return round_up(even, grain);
 }
 
+// Segments end with the vector's parts.
 class Cutter {
  public:
   explicit Cutter(std::span<const Part> parts) noexcept : parts_(parts) {}

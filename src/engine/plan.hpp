@@ -1,3 +1,5 @@
+// A schedule over blocks of known extents, cut into units.
+//
 // A cell is a segment of a block in a buffer. A unit is a message, a local step, or the delivery of a result, over
 // consecutive cells: large blocks have many units, and small blocks share one. Extents are equal on all ranks, so
 // sender and receiver cut alike. Units depend on each other by schedule.hpp's rule for their cells.

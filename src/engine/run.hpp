@@ -1,3 +1,4 @@
+// Executes units of one rank's collective as they become ready.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,8 @@ class Run {
   // With equal results on every rank.
   static Status check(const Work& call, const carrier::Carrier& carrier);
 
-  // `slot` is for transfers' ids, `sequence` for their tags. On failure nothing has moved and the run is inactive.
+  // Plans a checked call. `slot` is for transfers' ids, `sequence` for their tags. On failure nothing has moved and the
+  // run is inactive.
   Status begin(const Work& call, carrier::Carrier& carrier, payload::Pool& pool, const codec::Parallel* parallel,
                std::uint32_t slot, std::uint64_t sequence) noexcept;
 
@@ -63,7 +65,7 @@ class Run {
 
   std::string what_runs() const { return state_.failure.what_runs(); }
   std::string diagnosis() const;
-  int missing() const noexcept;  // a rank of the diagnosis, whose message if possible; -1: none
+  int missing() const noexcept;  // a rank of the diagnosis, a sender if possible; -1: none
 
   // Excludes time with the device's codec at work.
   void waited(double seconds) noexcept {

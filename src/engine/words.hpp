@@ -1,5 +1,6 @@
 // The ranks of a call first compare a word, a hash of their arguments, with which short values travel
-// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values.
+// (docs/architecture.md, "Words by messages"). If all words are equal, every rank gets the combined values; otherwise
+// each learns that they differ. Nothing blocks: completions start the next steps.
 #pragma once
 
 #include <array>
@@ -98,9 +99,9 @@ class WordRun {
   void pause(Clock::duration time) noexcept;
   std::string what_runs() const;
   std::string diagnosis() const;
-  int missing() const noexcept;
+  int missing() const noexcept;  // a peer of an open receive, else send; -1: none
 
-  // Also delivers the load.
+  // As Run::finish(); delivers the load, too.
   Status finish(Report* report) noexcept;
 
   // Precondition: !active().

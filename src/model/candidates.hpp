@@ -16,8 +16,8 @@ struct Option {
   std::vector<Candidate> ways;
 };
 
-// Where nothing is combined, fused stands for all compressed payloads. Empty, with a reason: forced options contradict
-// each other.
+// Algorithms with pieces and arities, allowed payloads, and segments shorter than a block. Where nothing is combined,
+// fused stands for all compressed payloads. Empty, with a reason: forced options contradict each other.
 std::vector<Option> options_for(const Question& question, const topology::Topology& topology, std::string* why);
 
 // False: raw sums would differ between ranks, or the payload rounds between steps.

@@ -128,7 +128,7 @@ std::vector<Option> ways_of(std::vector<Option> options, bool streams) {
   return options;
 }
 
-// Seconds beyond a shaped port's burst, in a row of calls.
+// Seconds of a raw sum or broadcast beyond a shaped port's burst, in a row of calls.
 double beyond_burst(const Profile& profile, const Question& q, int hosts) {
   const bool whole = q.collective == schedule::Collective::allreduce || q.collective == schedule::Collective::reduce ||
                      q.collective == schedule::Collective::bcast;

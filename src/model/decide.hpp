@@ -1,4 +1,4 @@
-// The native collective, unless predictions justify another candidate.
+// Chooses the native collective, unless predictions justify another candidate.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 
 namespace stretto::model {
 
-// A schedule replaces a native collective below this time. Not positive: never. The margins are smaller where the MPI's
-// schedule is known, or is_measured_well().
+// A schedule replaces a native collective below this time: a fraction and a minimum gain, since predictions are rough.
+// Not positive: never. The margins are smaller where the MPI's schedule is known, or is_measured_well().
 double longest_worthwhile(double native, bool known = false) noexcept;
 
 // An exact blocking call between hosts, long enough for bandwidth to decide, measured on these ranks.
@@ -45,7 +45,8 @@ constexpr double unmeasured_node(int ranks) noexcept { return ranks == 1 || rank
 // Short calls wait for shared cores for varying times: a measured time counts only below the unmeasured one.
 constexpr bool scattered(int ranks, int cores, double bytes) noexcept { return ranks > cores && bytes <= 1024; }
 
-// src/node/collectives/bounded.hpp: `raw` seconds, and codec work on each rank's n bytes. Infinite: none.
+// Time of streams in shared memory (src/node/collectives/bounded.hpp): `raw` seconds, and codec work on each rank's n
+// bytes. Infinite: none.
 double streamed_node(const Machine& machine, schedule::Collective collective, int ranks, int cores, double bytes,
                      double raw) noexcept;
 

@@ -17,7 +17,7 @@ constexpr std::size_t kStepsAChoice = 1'000'000;  // a schedule with more is no 
 constexpr std::size_t kStepsOfMany = 50'000;      // limit for schedules that do not fold
 constexpr std::size_t kStepsForAll = 20'000;
 
-// Nothing hides longer segments' copies through pinned memory.
+// Longer segments are not walked: nothing hides their copies through pinned memory.
 constexpr double kLongestStaged = 4.0 * 1024 * 1024;
 
 // Ranks walked without folding. In larger jobs all hosts count as full as the fullest.

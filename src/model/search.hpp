@@ -48,7 +48,7 @@ class Search {
   // Infinite: none.
   double least_of_mpi(const std::vector<Option>& options);
 
-  // By cheapest()'s search, which ends at `enough`.
+  // least_of_mpi() by cheapest()'s search, which ends at `enough`.
   double guess_of_mpi(const std::vector<Option>& options, double enough);
 
   // The messages need a rendezvous of the profile's MPI: the guesses then count exchanges one after the other.

@@ -70,7 +70,7 @@ int levels_of(int ranks, int radix) noexcept {
   return levels;
 }
 
-// Seconds per level.
+// Seconds per level on the application's and communication cores.
 struct Levels {
   std::vector<double> before, beside;
 

@@ -1,5 +1,5 @@
-// A closed form (docs/model.md, "Split trees"), in transfers over the lowest level. The work takes as long as a tree
-// over all cores, divided by the ranks.
+// A closed form of a tree split between lanes (docs/model.md, "Split trees"), in transfers over the lowest level. The
+// work takes as long as a tree over all cores, divided by the ranks.
 #pragma once
 
 #include <span>

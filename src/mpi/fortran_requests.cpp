@@ -62,6 +62,7 @@ void complete(MPI_Fint n, MPI_Fint* given, MPI_Fint* ierror, const Function& f) 
   deliver(code, ierror);
 }
 
+// Fortran's indices start at 1.
 MPI_Fint position(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
 template <class Any>

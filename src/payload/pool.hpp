@@ -30,7 +30,7 @@ struct Store {
 };
 }  // namespace detail
 
-// Counted reference, not shared between threads.
+// Counted reference, not shared between threads. The last returns the memory to its pool.
 class Buffer {
  public:
   Buffer() noexcept = default;

@@ -1,4 +1,4 @@
-// The floors are a group's members, and groups. The lower floor may be two floors again.
+// Groups of ranks as two floors: members of a group, and groups. The lower floor may be two floors again.
 //
 // Algorithms are composed of flat ones (part.hpp), inside groups and between representatives: one leader, or every
 // member for its part of the vector, cut into as many pieces as the largest group has members. Members own the pieces

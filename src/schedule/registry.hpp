@@ -9,7 +9,8 @@
 
 namespace stretto::schedule {
 
-// Permutations of ranks (over groups: of groups) that map an algorithm with equally long blocks onto itself.
+// Permutations of ranks (over groups: of groups) that map an algorithm with equally long blocks onto itself, so that a
+// model need not walk every rank.
 enum class Symmetry : std::uint8_t {
   none,
   // Adding any number modulo p.

@@ -1,5 +1,5 @@
-// The steps of one rank in a collective, over numbered blocks of the vector. Builders are pure functions that never
-// fail for ranks >= 1. The checker (checker.hpp) proves the rules below.
+// Schedules as data: the steps of one rank in a collective, over numbered blocks of the vector. Builders are pure
+// functions that never fail for ranks >= 1. The checker (checker.hpp) proves the rules below.
 //
 // Three buffers share one numbering of blocks; block b has the same extent in each and on every rank, perhaps zero:
 //   in    the caller's contribution, read only;
@@ -48,7 +48,7 @@ namespace stretto::schedule {
 
 enum class Buffer : std::uint8_t { in, out, tmp };
 
-// count == 0 is a signal, which must travel. A range without elements need not.
+// count == 0 is a signal, an empty message that must travel. A range without elements need not.
 struct Range {
   Buffer buffer = Buffer::out;
   std::int32_t first = 0;
@@ -77,7 +77,7 @@ inline constexpr std::size_t kLaneCount = 3;
 
 struct Step {
   Kind kind{};
-  bool incoming_first = false;
+  bool incoming_first = false;  // operand order, for operations that do not commute
   Link link = Link::network;
   Lane lane = Lane::beside;
   std::uint32_t level = 0;  // round from 0; trees count from the leaves in reductions, else from the root
@@ -93,8 +93,8 @@ struct Schedule {
   std::int32_t rank = 0;
   std::int32_t root = 0;
   std::int32_t blocks = 0;
-  bool keeps_order = false;   // combines in rank order
-  bool ranks_differ = false;  // ranks may bracket a sum differently
+  bool keeps_order = false;   // combines in rank order: fit for operations that do not commute
+  bool ranks_differ = false;  // ranks may bracket a sum differently: only if brackets change no bit
   std::vector<Step> steps;
 };
 

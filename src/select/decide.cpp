@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kOftenSampled = std::size_t{256} << 10;      // bytes: a sample is a sixteenth at most
 constexpr std::size_t kLongestRawAtFirst = std::size_t{16} << 10;  // bytes: a sample may take as long as the call
 
-// A forced native collective moves raw values, unless it is the node's with a forced payload. Prefix sums have no
-// streams.
+// A bound allows streams; for lossless types a payload of streams requests them. A forced native collective moves raw
+// values, unless it is the node's with a forced payload. Prefix sums have no streams.
 bool may_compress(const Call& c) noexcept {
   const stretto_options& o = c.settings.options;
   if (c.collective == Collective::barrier || schedule::is_prefix(c.collective) || o.payload == STRETTO_PAYLOAD_RAW)
@@ -88,7 +88,7 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   const bool relative = o.bound_kind == STRETTO_BOUND_RELATIVE && is_floating(call.type);
   needs.range = (streams && relative) || rounded;
   d.ratio = streams ? kUsualRatio : 1;
-  d.shrinks = {kUsualRatio, 0};  // a forced payload takes no sample
+  d.shrinks = {kUsualRatio, 0};  // a forced payload takes no sample: the gain of dense streams is unknown
   if (streams && is_compressed(o.payload) && !keeps_bound(o.payload)) d.ratio = d.shrinks.fixed = kHalfRatio;
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {

@@ -21,7 +21,7 @@ struct Support {
   bool node = false;
   bool streams = false;  // the node also serves it with streams, within a bound
   bool device = false;
-  bool staged = false;         // through host memory
+  bool staged = false;         // device messages are staged through host memory
   bool nodes = false;          // the memory of several hosts serves it
   bool nodes_streams = false;  // streams may travel between these
   int reaching = 0;            // model::Question::reaching

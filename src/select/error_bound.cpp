@@ -33,7 +33,7 @@ AdditionRounding adding(stretto_type t) noexcept {
   return {0x1p-53, std::numeric_limits<double>::max()};
 }
 
-// For values of at most 1, in units, without the result's own rounding.
+// Rounding of sums of values of at most 1, in units, without the result's own rounding.
 double units(const Call& c, const Terms& t) noexcept {
   const auto K = static_cast<double>(t.contributions);
   if (K < 2) return 0;

@@ -38,8 +38,8 @@ class Ratios {
   std::uint64_t changes_ = 0;
 };
 
-// docs/model.md, "Trials of codings". The next call's agreement carries the slowest rank's time: ranks keep equal
-// trials.
+// Autotuner for the coding of streams between hosts (docs/model.md, "Trials of codings"). The next call's agreement
+// carries the slowest rank's time: ranks keep equal trials, and none waits for a late rank.
 class CodingTrials {
  public:
   static constexpr std::uint32_t kWarmUp = 1, kTrials = 4, kCallsUntilAgain = 256;

@@ -59,8 +59,8 @@ class Topology {
   int host_of(int rank) const noexcept;
   bool uniform() const noexcept;
 
-  // From the outermost inwards: hosts, then levels that separate ranks of some host. If a rank's socket (cache) is
-  // unknown, all ranks of its host share it.
+  // Ranks' numbers by level, from the outermost inwards: hosts, then levels that separate ranks of some host. If a
+  // rank's socket (cache) is unknown, all ranks of its host share it.
   const std::vector<std::vector<std::int32_t>>& levels() const noexcept { return levels_; }
   bool nested() const noexcept { return levels_.size() > 1; }
 

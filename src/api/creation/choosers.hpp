@@ -1,4 +1,4 @@
-// The first answer of a model takes the time of several calls.
+// Models kept for later communicators: the first answer of a model takes the time of several calls.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace stretto::api {
 
 class Choosers {
  public:
-  static constexpr std::size_t kMost = 8;  // the oldest lives as long as its communicators
+  static constexpr std::size_t kMost = 8;  // the oldest is forgotten, and lives as long as its communicators
 
   static Choosers& here() {
     static Choosers& all = *new Choosers;  // threads may make communicators at exit

@@ -53,7 +53,7 @@ struct Meeting {
     over = all_finished = false;
     status = Status::ok;
   }
-  // The first failure counts.
+  // The first failure counts, with its thread's message.
   void refuse(Status s) {
     if (status != Status::ok) return;
     status = s;

@@ -55,7 +55,7 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
   std::vector<Introduction> all;
   bool several_hosts = false;
   Status met = meet(t, carrier, &c, &native, &chooser, &all, &several_hosts);
-  // On several hosts create() agrees on it later.
+  // All ranks go on, or none; on several hosts create() agrees on it later.
   if (!several_hosts) met = node::agree(t, met);
   if (met != Status::ok) return met;
   const topology::Topology& topology = chooser->chooser.topology();

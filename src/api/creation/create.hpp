@@ -14,7 +14,7 @@ namespace stretto::api {
 // `carrier`: of the transport's messages, for predictions.
 Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carrier, stretto_comm* comm) noexcept;
 
-// As create() tells hosts apart; equal in every process.
+// This rank's host, as create() tells hosts apart; equal in every process.
 std::uint64_t host_hash() noexcept;
 
 }  // namespace stretto::api

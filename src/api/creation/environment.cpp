@@ -11,7 +11,7 @@
 namespace stretto::api {
 namespace {
 
-// Variables of a batch system may be another job step's, so they come last.
+// Variables of one launcher. A batch system's may be another job step's, so they come last.
 struct Launcher {
   const char *rank, *size;
 };

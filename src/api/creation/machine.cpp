@@ -34,7 +34,7 @@
 namespace stretto::api {
 namespace {
 
-// Rank 0 finds these for all: an MPI takes milliseconds to answer.
+// Facts of the transport's messages, which rank 0 finds for all: an MPI takes milliseconds to answer.
 struct MessageFacts {
   std::uint64_t eager_limit = 0;
   bool yields = false;  // looks for messages give the core away
@@ -107,7 +107,7 @@ Here look() {
   return once;
 }
 
-// Containers of one machine may count the same cores.
+// A host's own part of its cores: containers of one machine may count the same cores.
 double core_part(const std::vector<Here>& all) {
   struct Machine {
     std::map<std::string_view, int> hosts;
@@ -129,7 +129,7 @@ double core_part(const std::vector<Here>& all) {
   return part;
 }
 
-// As many as all ask for, at most a rank's share of its host's cores.
+// Codec threads of every rank: as many as all ask for, at most a rank's share of its host's cores.
 int codec_threads_of(const std::vector<Here>& all, const topology::Topology& topology) {
   std::int32_t threads = all.front().codec_threads;
   for (const Here& h : all) threads = std::min(threads, h.codec_threads);
@@ -155,7 +155,7 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
   return s == Status::ok ? s : fail(s, "STRETTO_LEVELS: {}", message());
 }
 
-// If rank 0 failed, its message is the text.
+// Gives all ranks rank 0's text and facts; if it failed, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
              MessageFacts* facts) noexcept {
   std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
@@ -174,7 +174,7 @@ std::uint64_t hash_of(std::string_view text) noexcept {
   return std::max<std::uint64_t>(h, 1);
 }
 
-// Shared last by this process: ranks that all have both exchange neither.
+// The profile and the facts that this process shared last: ranks that all have both exchange neither.
 struct Shared {
   std::string text;
   std::uint64_t hash = 0;               // of the text; 0: there is none
@@ -183,7 +183,7 @@ struct Shared {
   const MessageFacts& of(model::Carrier carrier) const noexcept { return facts.at(static_cast<std::size_t>(carrier)); }
 };
 
-// Each thread uses the snapshot whose hash it announced.
+// Threads may make communicators concurrently: each uses the snapshot whose hash it announced.
 class KeptShared {
  public:
   static KeptShared& here() {
@@ -222,7 +222,7 @@ bool lacks_network(const model::Profile& profile, const std::string& messages, b
   return profile.network_of == built_in || (messages == built_in && !named);
 }
 
-// Uses an earlier probe of all ranks' processes, or a new one. Collective.
+// Puts the network's times into the profile, from an earlier probe of all ranks' processes or a new one. Collective.
 Status take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                     carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
   NetworkSpeed speed = all.front().network;
@@ -247,6 +247,7 @@ struct Probes {
   model::CodecProbe fixed, dense;
 };
 
+// Measured once in a process, in a millisecond.
 Probes probes_here() noexcept {
   static const Probes once{model::measure_codec(codec::Coding::fixed), model::measure_codec(codec::Coding::dense)};
   return once;
@@ -280,7 +281,7 @@ Status take_codec(backend::Transport& transport, const std::vector<Here>& all, S
   return Status::ok;
 }
 
-// At most the CPUs that this process may use.
+// STRETTO_CODEC_THREADS (1 if not set), at most the CPUs that this process may use.
 Status asked_codec_threads(std::int32_t* threads) noexcept {
   constexpr const char* variable = "STRETTO_CODEC_THREADS";
   *threads = 1;

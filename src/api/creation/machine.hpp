@@ -11,10 +11,10 @@
 
 namespace stretto::api {
 
-// Collective. Takes rank 0's profile, for messages over `carrier`. Every rank fails if the user named a profile that
-// cannot be read. If no profile has times of the network, probes it with `messages`, null on a rank that could make
-// none. *all: by rank. *several_hosts is equal on all ranks. If it is true, one rank alone may fail, and the caller
-// tells the others.
+// Collective. Finds where all ranks are, and takes rank 0's profile, for messages over `carrier`. Every rank fails if a
+// named profile cannot be read. If no profile has times of the network, probes it with `messages`, null on a rank that
+// could make none. *all: by rank. *several_hosts is equal on all ranks. If true, one rank alone may fail, and the
+// caller tells the others.
 Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* all,
                     bool* several_hosts) noexcept;

@@ -89,7 +89,7 @@ void* find_function() {
   return nullptr;
 }
 
-// Makes the library visible to modules, even if only a Python extension had loaded it. Null: no MPI.
+// Makes the MPI's library visible to modules, even if only a Python extension had loaded it. Null: no MPI.
 void* find_library() {
   void* const function = find_function();
   Dl_info file;

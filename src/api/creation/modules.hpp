@@ -8,8 +8,8 @@
 
 namespace stretto::api {
 
-// Loads libstretto_NAME.so for good, from STRETTO_MODULES, or from stretto/ beside this library. unsupported: none of
-// this version.
+// Loads libstretto_NAME.so for good, from STRETTO_MODULES, or from stretto/ beside this library. unsupported: there is
+// no module of this version.
 Status find_module(const std::string& name, const backend::Module** module) noexcept;
 
 struct LoadedMpi {

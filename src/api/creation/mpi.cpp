@@ -22,7 +22,7 @@ const char* words(stretto_mpi abi) noexcept {
   return "no MPI that stretto knows";
 }
 
-// Found once, so that later calls fail on no rank alone.
+// Found once, so that later calls allocate nothing, and fail on no rank alone.
 struct Fitting {
   std::atomic<const backend::Module*> module{nullptr};
   stretto_mpi abi = STRETTO_MPI_LOADED;  // written before `module`

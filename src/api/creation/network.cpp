@@ -173,7 +173,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
   const Neighbours to = neighbours_of(topology, transport.rank());
   const auto together = [&](const auto& measure) {
     if (to.next >= 0) s = measure();
-    // The carrier may still access the memory: never free it.
+    // The carrier may still access the memory of an unfinished message: never free it.
     if (s != Status::ok) static_cast<void>(memory.release());
     return s = node::agree(transport, s);
   };
@@ -185,7 +185,7 @@ Status probe_network(backend::Transport& transport, const topology::Topology& to
     if (std::count(settled.begin(), settled.end(), 0) == 0) break;
   }
   if (to.next >= 0) own = times.speed(kMediumBytes, kLongBytes);
-  // All have measured the speed before one works: hosts may share cores.
+  // All ranks have measured the speed before one works beside messages: hosts may share cores.
   if (together([&] { return measure_core(messages, to, memory.get(), &own); }) != Status::ok) return s;
   if (s = transport.allgather(&own, sizeof own, all.data()); s != Status::ok) return s;
   *speed = {};

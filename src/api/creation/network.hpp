@@ -1,3 +1,4 @@
+// Probes latency and rate of the network while a communicator is made.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 
 namespace stretto::api {
 
-// `byte` is 0 if nothing was measured.
+// Times of messages between hosts. `byte` is 0 if nothing was measured.
 struct NetworkSpeed {
   double latency = 0;     // seconds
   double byte = 0;        // seconds
   double short_byte = 0;  // seconds, in messages of a few KiB, which a shaped port may pass in its burst
-  // Time of a core at either end.
+  // Core time at either end, for a message and for each of its bytes: the kernel's work, and interrupts.
   double core_message = 0, core_byte = 0;  // seconds
 
   bool known() const noexcept { return byte > 0; }
@@ -62,7 +63,8 @@ class MessageTimes {
   double brief_ = kNever, medium_ = kNever, least_ = kNever, second_ = kNever;
 };
 
-// From pairs of messages, one sent and one received. The least of each counts. Precondition: neither is empty.
+// Core times of a message and of its bytes, from pairs of messages, one sent and one received. The least of each
+// counts. Precondition: neither is empty.
 inline void set_core_times(std::span<const double> brief, std::span<const double> whole, std::size_t bytes,
                            NetworkSpeed* speed) noexcept {
   const double short_pair = std::max(*std::min_element(brief.begin(), brief.end()), 0.0);
@@ -71,7 +73,7 @@ inline void set_core_times(std::span<const double> brief, std::span<const double
   speed->core_byte = std::max(long_pair - short_pair, 0.0) / 2 / static_cast<double>(bytes);
 }
 
-// Unknown if one is.
+// The slower of two speeds; unknown if either is.
 NetworkSpeed slower(NetworkSpeed one, NetworkSpeed other) noexcept;
 
 }  // namespace stretto::api

@@ -20,7 +20,7 @@
 namespace stretto::api {
 namespace {
 
-// Another rank may wait for started calls.
+// Also drives started calls: another rank may wait for them.
 void progress(void* of) noexcept {
   auto* const transport = static_cast<backend::Transport*>(of);
   CommunicationCores::mine().drive_here(!transport->any_thread());
@@ -45,7 +45,7 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   return o;
 }
 
-// Equal on every rank; empty: they may try.
+// Why the ranks cannot share memory, equal on every rank; empty: they may try.
 std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
   if (topology.hosts() == topology.ranks() && topology.hosts() > 1)
     return fmt::format("the ranks are on {} hosts, one on each", topology.hosts());
@@ -66,7 +66,8 @@ topology::Topology host_of(const topology::Topology& topology, int rank) {
 
 constexpr Purpose kSharing = "for the collectives of a host";
 
-// Rank 0's setting. Collective. invalid_argument, on every rank: it does not fit the machine.
+// Rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: it does not fit the
+// machine.
 Status ask_hierarchies(backend::Transport& transport, const topology::Topology& topology,
                        std::optional<node::Hierarchies>* hierarchies) noexcept {
   const char* given = secure_getenv("STRETTO_HIERARCHY");

@@ -24,13 +24,13 @@ Introduction introduce();
 
 // For ranks on one host; collective. Null, with the reason in *why: its memory cannot be shared, or STRETTO_NODE=0 on
 // any rank. invalid_argument, on all ranks: rank 0's STRETTO_HIERARCHY cannot be read. Waits let the transport
-// progress, which outlives the result. `profile`: equal on all ranks.
+// progress, which outlives the result. `profile`, equal on all ranks, has the switch points.
 Status find_node(backend::Transport& transport, const std::vector<Introduction>& all,
                  const topology::Topology& topology, const model::Profile& profile, std::string* why,
                  std::unique_ptr<node::Collectives>* node) noexcept;
 
-// For ranks on several hosts, without a message. Empty, with the reason in *why, on all ranks: every rank is on a host
-// of its own, or STRETTO_NODE=0 on any rank. The transport outlives the result.
+// For ranks on several hosts, without a message: makes this host's memory when called. Empty, with the reason in *why,
+// on all ranks: every rank is on a host of its own, or STRETTO_NODE=0 on any rank. The transport outlives the result.
 backend::MakeHost later_node(backend::Transport& transport, const std::vector<Introduction>& all,
                              const topology::Topology& topology, const model::Profile& profile, std::string* why);
 

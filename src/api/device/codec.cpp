@@ -56,7 +56,7 @@ class PluginCall {
   cuda::Arguments& arguments() { return arguments_; }
   std::size_t value_bytes() const { return codec::size_of(static_cast<codec::Type>(arguments_.type)); }
 
-  // NULL passes unless `needed`.
+  // The device can use the pointer, a multiple of `alignment`; NULL passes unless `needed`.
   template <class T>
   T* device(T* p, const char* what, std::size_t alignment, bool needed = true) {
     if (status_ != Status::ok || (!p && !needed)) return p;

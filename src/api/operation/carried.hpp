@@ -21,7 +21,7 @@ bool travels_with_word(const stretto_comm_s& comm, const call::Call& call, const
 
 engine::Load load_of(const call::Shape& shape, const void* send, void* recv) noexcept;
 
-// Borrows both.
+// Merges all ranks' signatures into *merged. Borrows both arguments.
 engine::Load merging(const call::Signature& own, call::Signature* merged) noexcept;
 
 // Hash of the arguments' digest (0 stays 0), how the call goes on if all words are equal, and the number of unchecked

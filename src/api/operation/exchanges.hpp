@@ -20,7 +20,7 @@ Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* 
 struct Exchanges {
   Signature own, merged;
   bool is_signed = false;
-  std::uint64_t unchecked = 0;
+  std::uint64_t unchecked = 0;  // calls without an agreement before this one
   bool asked = false;
   bool carried = false;
   bool same = false;                             // the words

@@ -1,6 +1,7 @@
-// A blocking call is kept if a backend runs it unchanged, after one word of agreement or none; the next equal call
-// costs one comparison. The C functions key calls by their arguments, the profiling library by the program's
-// (mpi/calls/prepared.hpp). A key holds all that decided the call and is equal on all ranks.
+// A communicator's cache of prepared calls. A blocking call is kept if a backend runs it unchanged, after one word of
+// agreement or none; the next equal call costs one comparison. The C functions key calls by their arguments, the
+// profiling library by the program's (mpi/calls/prepared.hpp). A key holds all that decided the call and is equal on
+// all ranks.
 #pragma once
 
 #include <array>

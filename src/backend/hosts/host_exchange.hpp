@@ -13,8 +13,8 @@
 
 namespace stretto::backend {
 
-// Among ranks of one host: rank i is rank members[i] of an engine in use. Each allgather is one run. Hosts may differ
-// in the number of exchanges, so each ends with fill_up().
+// The exchange by which ranks of one host make their memory: rank i is rank members[i] of an engine in use. Each
+// allgather is one run. Hosts may differ in the number of exchanges, so each ends with fill_up().
 class HostExchange final : public node::Exchange {
  public:
   // Precondition: `members` is ascending, and has the engine's rank. `timeout`: as engine::Options.

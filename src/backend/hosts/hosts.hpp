@@ -1,4 +1,5 @@
-// Common to the collectives of several hosts (nodes.hpp).
+// Common to the collectives of several hosts (nodes.hpp): this rank's place and memory, schedules between hosts, and a
+// call's pieces.
 #pragma once
 
 #include <array>
@@ -57,7 +58,7 @@ struct Hosts {
   std::shared_ptr<const schedule::Schedule> schedule_of(Collective kind, const select::Choice& choice,
                                                         std::vector<std::int32_t> peers, int root);
 
-  // For all pieces of a call. Keeps its address until made again.
+  // Memory for all pieces of a call. Keeps its address until made again.
   enum class Use : std::uint8_t { read_by_peers, undelivered };
   std::byte* make_room(Use use, std::size_t bytes);
 

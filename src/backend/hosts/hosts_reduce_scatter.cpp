@@ -1,5 +1,5 @@
-// docs/node.md, "Several hosts". The lane's rank of each host sums the blocks of its lane's ranks. Between the hosts
-// they travel as one block a host, and the lane's other ranks take their results from its rank.
+// Reduce_scatters of several hosts (docs/node.md). The lane's rank of each host sums the blocks of its lane's ranks.
+// Between the hosts they travel as one block a host, and the lane's other ranks take their results from its rank.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -204,7 +204,7 @@ class ReduceScatter final : public PieceByPiece {
   }
 
   const std::size_t rank_;
-  const bool replaces_;
+  const bool replaces_;  // in place: the result overwrites operands
   const std::byte* const in_;
   std::byte* const out_;
   const std::size_t lanes_;

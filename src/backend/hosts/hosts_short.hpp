@@ -1,4 +1,4 @@
-// docs/node.md, "Short calls of several hosts".
+// Short calls of exact values on several hosts (docs/node.md).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class ShortCall : public PreparedCall {
  protected:
   ShortCall(Hosts& hosts, const Shape& shape);  // throws std::bad_alloc
 
-  // Messages may be in flight after a failure.
+  // Memory of messages, which may be in flight after a failure.
   virtual Status make_rooms() noexcept = 0;
   virtual void retain_rooms() noexcept = 0;
 
@@ -104,7 +104,7 @@ class ShortBlocks final : public ShortCall {
   Status allgather(const std::byte* in, std::byte* out) noexcept;  // null: in place
   Status alltoall(const std::byte* own, std::byte* out) noexcept;
 
-  // A few hosts at a time: `bytes` for each rank there, one host's after another's.
+  // With all other hosts, a few at a time: `bytes` for each rank there, one host's after another's.
   Status exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept;
 
   const Members& here() const noexcept { return at_.members[here_]; }

@@ -14,8 +14,8 @@ using namespace call;
 
 namespace {
 
-// An additional message costs more than a longer one. A broadcast has one lane, so that the root sends from its own
-// memory.
+// Longer sums use all lanes: an additional message costs more than a longer one. A broadcast has one lane, so that the
+// root sends from its own memory.
 constexpr std::size_t kLongestInOneLane = 8 * 1024;
 
 class VectorCall final : public PieceByPiece {

@@ -116,7 +116,7 @@ class Nodes final : public NodesBackend {
   bool goes_short(const Shape& s) const noexcept { return is_short(s) || backend::has_short_blocks(s, ranks()); }
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
-  // Collective. Each host's ranks make their memory.
+  // Collective. Each host's ranks make their memory, and tell all whether they have it.
   Status meet(double timeout) {
     const std::vector<std::int32_t>& here = hosts_.members[static_cast<std::size_t>(hosts_.index)];
     std::unique_ptr<node::Collectives> host;

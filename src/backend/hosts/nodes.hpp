@@ -1,5 +1,5 @@
-// docs/node.md, "Several hosts". Sums inside a host are in the order of its ranks; streams carry these sums, so the
-// error is that of one contribution a host.
+// Collectives of several hosts through each host's shared memory (docs/node.md). Sums inside a host are in the order of
+// its ranks; streams carry these sums, so the error is that of one contribution a host.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace stretto::backend {
 
-// `among`: this host's ranks, ascending. A failure is one on all of them.
+// Makes the collectives of this rank's host. `among`: its ranks, ascending. A failure is one on all of them.
 using MakeHost = std::function<Status(node::Exchange& among, std::unique_ptr<node::Collectives>* made)>;
 
 // The first call makes each host's memory. Ranks of a host without memory are then hosts of their own, and streams are

@@ -328,7 +328,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     return Status::ok;
   }
 
-  // The peer has ended; copies and reads go on.
+  // Ends a transfer whose peer has ended; its copies and reads go on.
   void lose(Transfer& t) const noexcept {
     const bool in_use = t.reported && t.state == State::lent;  // until it is given back
     if (in_use || t.state == State::moves || t.state == State::ended) return;
@@ -358,7 +358,7 @@ class Peers final : public PeerMessages, PeerNotes::Reader {
     if (Transfer* const t = find(transfer)) t->state = State::ended;
   }
 
-  // False: not done by `limit`. A lost device is done.
+  // Waits for all enqueued work, also on others' memory. False: not done by `limit`. A lost device is done.
   bool comes_to_end(Clock::time_point limit) noexcept {
     for (Waiting waiting(true); device_.poll() == Status::ok && !device_.idle(); waiting.rest()) {
       if (Clock::now() >= limit) return false;

@@ -1,5 +1,5 @@
-// docs/gpu.md, "Peer access". A note (peer/notes.hpp) offers a message. The transfer lasts until the receiver reports
-// that it has copied it, or read it for the last time.
+// Messages between devices that reach each other's memory (docs/gpu.md, "Peer access"). A note (peer/notes.hpp) offers
+// a message. The transfer lasts until the receiver reports that it has copied it, or read it for the last time.
 #pragma once
 
 #include <cstdint>

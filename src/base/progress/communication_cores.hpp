@@ -28,7 +28,8 @@ class CommunicationCores {
   std::vector<int> used() const;
   int of_host() const noexcept { return of_host_.load(std::memory_order_relaxed); }
 
-  // detach() waits until no thread drives. by_any_thread == false: only callers drive.
+  // detach() waits until no thread drives. by_any_thread == false: only callers drive, as for an MPI that rejects other
+  // threads.
   void attach(Driven& work, bool by_any_thread = true);
   void detach(Driven& work) noexcept;
 

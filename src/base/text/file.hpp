@@ -13,8 +13,8 @@ inline constexpr std::size_t kLongestFile = std::size_t{4} << 20;
 // directories).
 Status read_file(const std::string& path, std::string* content) noexcept;
 
-// A failure leaves the old content. Follows symbolic links and keeps modes. Devices, FIFOs, and files in read-only
-// directories are written in place. invalid_argument names file and reason.
+// Renames a new file to `path`: a failure leaves the old content. Follows symbolic links and keeps modes. Devices,
+// FIFOs, and files in read-only directories are written in place. invalid_argument names file and reason.
 Status replace_file(const std::string& path, const std::string& content) noexcept;
 
 }  // namespace stretto

@@ -9,7 +9,7 @@ namespace stretto {
 // Control characters and invalid UTF-8 bytes become \xHH.
 std::string printable(std::string_view text);
 
-// Whole characters in `room` bytes, not terminated; returns the length. `text` may begin at `out`.
+// Writes as many whole characters as fit `room` bytes, not terminated; returns the length. `text` may begin at `out`.
 std::size_t printable(std::string_view text, char* out, std::size_t room) noexcept;
 
 }  // namespace stretto

@@ -1,4 +1,4 @@
-// Residuals of the lower order are differenced on the fly.
+// Sums of groups. Residuals of the lower order are differenced on the fly.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -244,7 +244,7 @@ std::size_t add_alike(const std::uint8_t* a, std::size_t a_words, const std::uin
   return words;
 }
 
-// For equal and short maps of runs, which need not become places.
+// As add_alike(), for equal and short maps of runs, which need not become places.
 template <class T>
 std::size_t add_alike_runs(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                            bool negate_b, std::uint8_t* out, Tally* tally) noexcept {

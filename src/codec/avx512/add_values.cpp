@@ -1,4 +1,4 @@
-// The stream's residuals join the codes at their own order.
+// Adds values to a stream in one pass: the stream's residuals join the codes at their own order.
 #include <cstring>
 
 #include "codec/avx512/encode.hpp"
@@ -69,7 +69,7 @@ STRETTO_INLINE Pair next_sum(Residuals32<kOrder>& s, Pair q, Pair f) noexcept {
   return e;
 }
 
-// write_() writes the exceptions section behind the head, and returns its end.
+// The sum's exceptions section, if any: write_() writes it behind the head, and returns its end.
 class Missed {
  public:
   Missed() noexcept = default;
@@ -243,7 +243,7 @@ std::size_t add_values32(const std::uint8_t* a, std::size_t words, const NarrowG
   return add_codes(group, q, predictor_of(choose_order32(q, orders), found.least < 0), 0, ahead_of(x), Missed(), out);
 }
 
-// The map of x's missing places must be the stream's.
+// Accepts the stream's section if its map is that of x's missing places.
 struct SameMapInto {
   static constexpr bool kSome = true;
   Type type;
@@ -258,7 +258,7 @@ struct SameMapInto {
   }
 };
 
-// Declines unless the missing places are equal, with one value in each.
+// Declines groups unless both have equal missing places, with one value in each.
 template <class T>
 std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* x, const Grid<T>& grid,
                              std::uint8_t* out, Tally* tally) noexcept {

@@ -5,7 +5,7 @@
 
 namespace stretto::codec::avx512 {
 
-// In the lower and upper quadwords of each lane: two blocks in bytes, or half blocks in words.
+// Two halves abreast, in the lower and upper quadwords of each lane: two blocks in bytes, or half blocks in words.
 struct AbreastTables {
   // Planes of width w <= 8 to reversed quadwords; 0 in the other block's quadwords.
   alignas(64) std::uint8_t spread[2][9][64];
@@ -106,7 +106,7 @@ struct SumsAndMoments {
 struct Words {
   __m512i e, code;
 };
-// `code`: the dword's predecessor plus `difference`.
+// `code` is the code before the dword plus the difference before it.
 struct Predecessor {
   __m512i difference, code;
 };
@@ -131,7 +131,7 @@ STRETTO_INLINE Pair one(PlainBlocks<kUnsigned>&, const std::uint8_t* p, unsigned
   return read_pair<kUnsigned>(p, w);
 }
 
-// In all words: the code before the block.
+// All words of `code` hold the code before the block.
 struct FirstBlocks {
   __m512i code;
   __m512i ones, shares, quad[4];

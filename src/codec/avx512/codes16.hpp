@@ -1,12 +1,12 @@
-// Two blocks of up to 16 planes at a time: a branch on widths would be mispredicted. A sum of four residuals takes two
-// dot products.
+// Decodes two blocks of up to 16 planes at a time: a branch on widths would be mispredicted. A sum of four residuals
+// takes two dot products.
 #pragma once
 
 #include "codec/avx512/codes.hpp"
 
 namespace stretto::codec::avx512 {
 
-// Of four residuals a register holds 0 and 1, and another 2 and 3.
+// AbreastTables of words. A register holds residuals 0 and 1 of four, another 2 and 3.
 struct WordTables {
   // Planes of width w to reversed quadwords: low bytes of eight residuals, then their high bytes, in each lane.
   alignas(64) std::uint8_t spread[17][64];

@@ -1,4 +1,4 @@
-// Unchecked codes of a range of 14 bits, with one value for all missing places.
+// Groups of unchecked codes of a range of 14 bits, with one value for all missing places.
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"

@@ -1,4 +1,4 @@
-// Checks every code of a float, and declines those beyond 32 bits.
+// Groups with wide codes or exceptions. Checks every code of a float, and declines those beyond 32 bits.
 #include <algorithm>
 #include <cstring>
 

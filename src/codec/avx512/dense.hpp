@@ -1,4 +1,5 @@
-// A set's 32 states (dense/coder.hpp) are two registers of 16-bit words; a block's table lies in registers.
+// The entropy stage (dense/coder.hpp). A set's 32 states are two registers of 16-bit words; a block's table lies in
+// registers.
 #pragma once
 
 #include "codec/avx512/planes.hpp"

@@ -26,7 +26,7 @@ struct LowBits {
   std::uint64_t at, held;
 };
 
-// At most 2 kPairs + 1 planes, and at most 16.
+// A block of at most 2 kPairs + 1 planes, and at most 16.
 template <int kPairs, bool kUnsigned>
 STRETTO_INLINE void scan_planes(const std::uint8_t* planes, int width, std::uint8_t* classes, std::uint32_t* at_least,
                                 LowBits& low) noexcept {
@@ -146,7 +146,7 @@ STRETTO_INLINE void store_set(const Set& x, dense::States* s, int set) noexcept 
   _mm512_store_si512(s->high[set], x.high);
 }
 
-// To bytes 2 s and 2 s + 1 of a word.
+// Symbol s, a byte, to bytes 2 s and 2 s + 1 of a word.
 STRETTO_INLINE __m512i symbols_at(const std::uint8_t* p) noexcept {
   const __m512i words = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   const __m512i twice = _mm512_add_epi16(words, words);

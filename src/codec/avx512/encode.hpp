@@ -28,7 +28,7 @@ STRETTO_INLINE __m512i differences16(const std::int16_t* q) noexcept {
   return _mm512_sub_epi16(d, _mm512_sub_epi16(before, _mm512_loadu_si512(q - 2)));
 }
 
-// The last words belong to the block before.
+// `code` ends with the code before the block, `difference` with the difference before it.
 template <int kOrder>
 struct Residuals16 {
   __m512i code, difference;

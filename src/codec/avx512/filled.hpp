@@ -1,4 +1,5 @@
-// Groups with missing data: values far beyond every code, infinities and NaN. No branch depends on a place.
+// Groups with missing data: values far beyond every code, infinities and NaN. Their places take neighbours' codes. No
+// branch depends on a place.
 #pragma once
 
 #include <bit>

@@ -101,7 +101,7 @@ STRETTO_INLINE std::size_t write_missing_map(__m512i v0, __m512i v1, std::uint8_
   return padded_map(2 + n);
 }
 
-// False if the n bytes are malformed.
+// Reads the places of a map, n bytes of runs. False if malformed.
 STRETTO_INLINE bool read_runs(const std::uint8_t* p, std::size_t n, __m512i* v0, __m512i* v1) noexcept {
   if (n == 0) return false;
   // Bit j of word i: place 64 i + j begins a run.
@@ -152,7 +152,7 @@ struct AlikeValue {
   std::size_t bytes;
   bool is_sum;
 };
-// Of a uniform section with a map of `map` bytes. Returns the section's bytes; 0 if malformed.
+// Reads the value behind the map, `map` bytes, of a uniform section. Returns the section's bytes; 0 if malformed.
 STRETTO_INLINE std::size_t read_alike_value(const std::uint8_t* p, std::size_t left, std::size_t map, Type type,
                                             AlikeValue* v) noexcept {
   const auto size = static_cast<std::size_t>(value_bytes(type));

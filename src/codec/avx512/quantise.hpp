@@ -42,8 +42,8 @@ STRETTO_INLINE __m512i pack32(__m512i a, __m512i b) noexcept {
   return _mm512_permutex2var_epi32(a, _mm512_load_si512(kEven), b);
 }
 
-// Sums as unsigned integers: infinities, NaN and large values lie outside the bounds of codes. Integers are sums of
-// 2^31 (2^63).
+// Sums of quantise16() as unsigned integers: infinities, NaN and large values lie outside the bounds of codes. Integers
+// are sums of 2^31 (2^63).
 template <class T>
 inline constexpr std::uint64_t kSumOfZero = std::uint64_t{1} << 63;
 template <>

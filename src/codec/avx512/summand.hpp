@@ -1,5 +1,5 @@
-// No masks: widths only select table rows. An absent plane repeats the last, the sign, or a zero byte (unsigned
-// residuals, empty blocks).
+// Reads blocks of a summand without masks: widths only select table rows. An absent plane repeats the last, the sign,
+// or a zero byte (unsigned residuals, empty blocks).
 #pragma once
 
 #include "codec/avx512/group.hpp"

@@ -9,7 +9,7 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// Without exceptions.
+// A wide or narrow group without exceptions.
 struct AnyGroup {
   Predictor predictor;
   bool wide;

@@ -38,7 +38,7 @@ struct Decompress {
       quads_ = Quads::none;
     return Outcome::ok;
   }
-  // Groups g, g + stride, ...; the next group's words and index are loaded meanwhile.
+  // Decodes groups g, g + stride, ...; the next group's words and index are loaded meanwhile.
   STRETTO_DEVICE Outcome run_from(u64 g, u32 stride, const Memory<C>& memory) const {
     if (g * kGroup >= count) return Outcome::ok;
     u32* room = reinterpret_cast<u32*>(memory.codes);

@@ -1,5 +1,5 @@
-// For nvcc and for emulation on the host. Arithmetic is IEEE: to nearest, with denormals, never contracted (nvcc
-// -fmad=false -ftz=false).
+// Compiler primitives for nvcc and for emulation on the host. Arithmetic is IEEE: to nearest, with denormals, never
+// contracted (nvcc -fmad=false -ftz=false).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// All checks of codec/stream/inspect.cpp but the checksum. Streams begin at multiples of 8 bytes.
+// Reads headers and index, with all checks of codec/stream/inspect.cpp but the checksum. Streams begin at multiples of
+// 8 bytes.
 #pragma once
 
 #include "codec/cuda/layout.hpp"

@@ -1,6 +1,6 @@
 // One kernel writes a stream in one pass. Each warp plans a group of the tile, the block finds the tile's place by
 // look-back, and each warp writes its group. The last block writes the header. Reading a stream, warps take groups in
-// turn.
+// turn and wait for none.
 //
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp
@@ -228,8 +228,8 @@ class StreamWriter {
   u64 tiles_;
 };
 
-// Without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over its groups. After
-// success one lane calls done(control), which returns the result's bytes.
+// Runs an operation without a result stream: group by group, or by run_from. A Tally (optional) is a lane's sum over
+// its groups. After success one lane calls done(control), which returns the result's bytes.
 template <class Block, class Op, class Done>
 STRETTO_DEVICE void each_group(Block& block, Op& op, u64 count, Control* control, Result* result, Done done) {
   using W = typename Block::Warp;

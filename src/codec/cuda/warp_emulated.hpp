@@ -1,5 +1,5 @@
-// A lane's value is an array of 32, and each operation does all lanes in turn. compute-sanitizer finds errors that such
-// lockstep hides (a missing sync).
+// A warp on the host: a lane's value is an array of 32, and each operation does all lanes in turn. compute-sanitizer
+// finds errors that such lockstep hides (a missing sync).
 //
 // The interface, also of warp_hardware.hpp. Plain types are shared by all lanes; Lane<T> is a value per lane.
 //   map(f, a, b, ...)     f of each lane's values, as a Lane; f may read memory
@@ -131,7 +131,7 @@ struct EmulatedWarp {
   static void pause() { step(true); }
   static void prefetch(const void*) {}
 
-  // Called before each access that other blocks may see, and by pause(), for tests.
+  // Called before each access that other blocks may see, and by pause(): a test runs other blocks there.
   using Step = void (*)(void* self, bool waiting);
   static inline thread_local Step on_step = nullptr;
   static inline thread_local void* step_self = nullptr;

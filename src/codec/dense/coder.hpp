@@ -1,4 +1,5 @@
-// The entropy stage, from residuals in planes to classes, low bits and states. coder.cpp is the kernels' reference.
+// The entropy stage, from residuals in planes to classes, low bits and states, and back. coder.cpp is the kernels'
+// reference.
 #pragma once
 
 #include "codec/dense/bits.hpp"

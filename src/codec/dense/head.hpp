@@ -28,7 +28,7 @@ const std::uint8_t* read_head(const std::uint8_t* p, const std::uint8_t* end, in
 // Writes the fixed form up to its planes. Room: kMaxGroupBytes + 40.
 std::uint8_t* begin_group(const Parts& parts, std::uint8_t* out) noexcept;
 
-// Appends the widths at p. Returns the words.
+// Appends the widths at p, and completes word 0. Returns the words.
 std::size_t end_group(const Parts& parts, const std::uint8_t* widths, std::uint8_t* out, std::uint8_t* p) noexcept;
 
 }  // namespace stretto::codec::dense

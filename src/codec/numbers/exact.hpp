@@ -1,5 +1,5 @@
-// After Kulisch's long accumulator: fixed-point numbers wide enough for 2^32 values of any size make addition
-// associative.
+// Exact sums of verbatim values, after Kulisch's long accumulator: fixed-point numbers wide enough for 2^32 values of
+// any size make addition associative.
 #pragma once
 
 #include <cstddef>

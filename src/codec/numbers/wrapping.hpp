@@ -1,4 +1,4 @@
-// Codes of damaged streams may leave their type.
+// Arithmetic modulo 2^n: codes of damaged streams may leave their type.
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Codes in the narrowest sufficient words, and their order.
 #if defined(STRETTO_PORTABLE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_CODES_INL_H_
 #undef STRETTO_PORTABLE_CODES_INL_H_

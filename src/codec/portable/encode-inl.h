@@ -17,7 +17,7 @@ struct Start {
   std::int32_t base = 0, slope = 0;
 };
 
-// docs/format.md, Sums.
+// Raised codes have no slope (docs/format.md, Sums).
 template <class T>
 HWY_INLINE Start StartOf(Predictor own, Predictor result, const T* q) {
   if (own == Predictor::first) return {q[0], 0};

@@ -1,4 +1,4 @@
-// A branch per place would be mispredicted.
+// Values without a code, and their fill codes. A branch per place would be mispredicted.
 #if defined(STRETTO_PORTABLE_MISSING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_MISSING_INL_H_
 #undef STRETTO_PORTABLE_MISSING_INL_H_

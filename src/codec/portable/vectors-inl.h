@@ -1,4 +1,4 @@
-// At most 32 bytes, the bytes or planes of one block: wider vectors gain little.
+// Vectors have at most 32 bytes, the bytes or planes of one block: wider vectors gain little.
 #if defined(STRETTO_PORTABLE_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_PORTABLE_VECTORS_INL_H_
 #undef STRETTO_PORTABLE_VECTORS_INL_H_

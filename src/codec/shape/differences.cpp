@@ -33,7 +33,7 @@ Rows rows_of(const Shape& shape, int axis) noexcept {
   return rows;
 }
 
-// work(first block, last block, first column, last column) has parts of the blocks, or else of the columns.
+// Calls work(first block, last block, first column, last column) for parts of the blocks, or else of the columns.
 template <class Work>
 void divide(const Rows& rows, const Parallel* parallel, Work work) noexcept {
   const std::uint64_t count = rows.outer * rows.n * rows.inner;

@@ -60,7 +60,7 @@ void set_element(T* y, Index i, T v) noexcept {
 constexpr std::uint64_t groups_of(std::uint64_t count) noexcept { return (count + kGroup - 1) / kGroup; }
 constexpr std::uint64_t chunks_of(std::uint64_t groups) noexcept { return (groups + kChunk - 1) / kChunk; }
 
-// Of the lengths before a fixed chunk of a dense stream; `groups`: from that chunk to the end.
+// Bytes of the lengths before a fixed chunk of a dense stream; `groups`: from that chunk to the end.
 constexpr std::size_t length_bytes(std::uint64_t groups) noexcept {
   return (2 * (groups < kChunk ? groups : kChunk) + 3) / 4 * 4;
 }

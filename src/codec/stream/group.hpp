@@ -55,7 +55,7 @@ constexpr Coding orders_for(Coding orders, int m, std::uint64_t bound, bool alik
   return m == kGroup && bound < 1u << 27 && alike ? orders : Coding::fixed;
 }
 
-// In dense streams two neighbours of a run are a sample, else each run.
+// Runs that choose the order. In dense streams two neighbours of a run are a sample, else each run.
 struct SampledRuns {
   int first, step, length;
 };

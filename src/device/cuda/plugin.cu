@@ -20,8 +20,8 @@ int told(cudaError_t e) {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// This thread's CUDA calls break no capture of the caller's stream, except releases of pinned memory, whose wait CUDA
-// forbids then.
+// While one lives, this thread's CUDA calls break no capture of the caller's stream, except releases of pinned memory,
+// whose wait CUDA forbids then.
 class BesideCapture {
  public:
   BesideCapture() noexcept { exchange(); }

@@ -1,4 +1,4 @@
-// A run's first failure. Peers get its mark in place of messages from then on.
+// A run's first failure, in reserved memory. Peers get its mark in place of messages from then on.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Receives are posted in the schedule's order, a window per peer.
+// Posts a run's receives in the schedule's order, a window per peer, and takes in arrivals.
 #pragma once
 
 #include <cstddef>

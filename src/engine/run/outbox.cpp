@@ -71,7 +71,7 @@ void Outbox::completed(std::uint32_t u) noexcept {
   run_.units.finish(u);
 }
 
-// Adjacent values are sent from their place.
+// Adjacent values are sent from their place; others are copied together.
 Status Outbox::pack(const Unit& unit, payload::Buffer* hold, const std::byte** data, std::size_t* bytes,
                     bool* early) noexcept {
   if (const Status s = run_.values.pack(unit, early); s != Status::ok) return s;

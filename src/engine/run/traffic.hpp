@@ -1,5 +1,5 @@
-// This class is for host memory, where most functions do nothing; devices derive (device/staged.hpp,
-// device/direct.hpp).
+// How messages travel between a run's blocks and its carrier. This class is for host memory, where most functions do
+// nothing; devices derive (device/staged.hpp, device/direct.hpp).
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// One call's blocks on this rank as cells (plan.hpp).
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
           mix(a.fused, b.fused)};
 }
 
-// The next farther measured link.
+// The next farther measured link: a closer one is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
   static const Link none{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)

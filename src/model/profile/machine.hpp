@@ -62,7 +62,7 @@ Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 // Unmeasured costs are estimated.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
-// A conversion counts as one thread's copy.
+// Streams are half as long (float32 as bfloat16); a conversion counts as one thread's copy.
 Machine with_halves(Machine machine);
 
 // Segments are on `lanes` streams. Unmeasured costs are estimated. `reaching` > 0: devices reach each other's memory,

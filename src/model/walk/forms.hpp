@@ -1,4 +1,4 @@
-// The forms and conversions of src/payload.
+// src/payload without data: forms of a rank's blocks, and the conversion work.
 #pragma once
 
 #include <cstdint>

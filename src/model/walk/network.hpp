@@ -18,7 +18,8 @@ class Network {
   // `latency_occupies`: sides are busy for latency, too.
   Network(const Programs& programs, const Machine& machine, bool latency_occupies);
 
-  // *busy: seconds of a core at each end. `pause`: the link's wait in each piece.
+  // Arrival of a message ready at `ready`, with a receive posted at `posted`. *busy: seconds of a core at each end.
+  // `pause`: the link's wait in each piece.
   Flow pass(const Act& send, std::int32_t from, std::int32_t to, double bytes, double pieces, Flow ready, double posted,
             double* busy, double pause = 0);
 

@@ -42,7 +42,7 @@ struct Slot {
 struct Program {
   std::int32_t rank = 0;
   std::int32_t host = 0;
-  double share = 1;  // ranks per core of its host, at least 1
+  double share = 1;  // ranks per core of its host, at least 1: slows CPU work
   std::vector<Act> acts;
   std::vector<Slot> slots;
 };

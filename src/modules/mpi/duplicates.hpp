@@ -33,7 +33,7 @@ class Duplicates {
   bool make(MPI_Comm parent) noexcept;
   bool ready() const noexcept { return left_ > 0; }
 
-  // If none is ready, collective over `parent`. Returns the MPI's code.
+  // A duplicate made before, else made here, collectively over `parent`. Returns the MPI's code.
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:

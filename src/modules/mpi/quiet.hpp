@@ -1,6 +1,6 @@
-// Completion calls over several requests name no communicator. If a request fails, MPICH invokes the error handler of
-// MPI_COMM_SELF, which by default aborts. While a QuietErrors lives, that handler returns; other threads notice only by
-// an error. No effect with other MPIs.
+// If a completion call over several requests fails, MPICH invokes the error handler of MPI_COMM_SELF, which by default
+// aborts. While a QuietErrors lives, that handler returns; other threads notice only by an error. The last one restores
+// the handler. No effect with other MPIs.
 #pragma once
 
 #include <mpi.h>

@@ -49,7 +49,7 @@ class UcxCarrier final : public Carrier {
         alarm_requests_(kMostAlarms * std::size_t(worker.size())) {}
 
   ~UcxCarrier() override {
-    // Receives are cancelled; sends end with their endpoints.
+    // Abandoned transfers may still use the caller's memory. Receives are cancelled; sends end with their endpoints.
     ends_ = true;
     for (Transfer& t : *transfers_)
       if (t.in_use && !t.ended && !t.sends) cancel_requests(t);

@@ -31,8 +31,8 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settin
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t kLongestBrief = 1024;
 
-// Ranks may name data of one signature by different types, so they compare the call first; the MPI moves data where
-// some types are not floating-point.
+// A bound for a call that is no sum. Ranks may name data of one signature by different types, so they compare the call
+// first; the MPI moves data where some types are not floating-point.
 void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   Shape& shape = d->shape;
   if (wanted && shape.floating_extreme) return;

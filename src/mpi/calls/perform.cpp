@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Three long calls reach kUseBeforeMaking.
+// 1 for a short call; three long calls reach kUseBeforeMaking.
 int use_of(std::int64_t bytes) noexcept { return static_cast<int>(std::min<std::int64_t>(1 + bytes / 1024, 22)); }
 
 int run(const WrappedCall& call, Communicator* c, const Settings& settings, Native native) {

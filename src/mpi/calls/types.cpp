@@ -129,7 +129,7 @@ const char* reduction_of(MPI_Datatype type, MPI_Op op, const Element** element, 
   *element = element_of(type);
   if (!*element) return "a type without a counterpart";
   if (!allowed(*operation, (*element)->nature)) return "an operation that is not for this type";
-  // Only the MPI's own code gives its results.
+  // Open MPI 5 saturates these sums in vector loops and wraps remainders.
   const bool narrow = stretto_type_size((*element)->type) < 4 && (*element)->nature != Nature::floating;
   return narrow && *operation == STRETTO_SUM ? "a sum of 8- or 16-bit integers, which an MPI may saturate" : nullptr;
 }

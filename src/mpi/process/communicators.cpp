@@ -41,13 +41,14 @@ constexpr int kMostShortLives = 10;
 constexpr int kMostReserved = 64;
 std::atomic<int> reserved{0};
 
+// Lives are expected to be like earlier ones.
 std::atomic<int> short_lives{0};
 constexpr Clock::rep kNever = Clock::rep{1} << 60;
 // shortest; others include waits for late ranks
 std::atomic<Clock::rep> making{kNever}, making_between_hosts{kNever};
 std::atomic<int> made_between_hosts{0};
 
-// Expected for a stretto_comm that spans hosts. The first in a process probes the network and the codec.
+// Expected time of making a stretto_comm that spans hosts. The first in a process probes the network and the codec.
 Clock::duration price() noexcept {
   constexpr std::chrono::milliseconds first{60}, second{10};
   switch (made_between_hosts.load()) {

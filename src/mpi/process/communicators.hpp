@@ -56,7 +56,7 @@ inline constexpr const char* kBoundKey = "stretto_bound";
 // Making a stretto_comm takes as long as hundreds of short calls.
 inline constexpr int kUseBeforeMaking = 64;
 
-// Null if the MPI does not know it. Valid until the program frees the communicator.
+// Kept as an attribute; null if the MPI does not know it. Valid until the program frees the communicator.
 Communicator* find_communicator(MPI_Comm comm) noexcept;
 
 // Use at which the stretto_comm is made: doubled per communicator freed early, by the rank with most. The first call
@@ -69,7 +69,7 @@ int use_wanted(MPI_Comm comm, Communicator* c, double limit) noexcept;
 bool is_due(MPI_Comm comm, Communicator* c, bool must_pay, double limit) noexcept;
 
 // With MPI_THREAD_MULTIPLE only functions that make communicators may make duplicates. Does nothing after several early
-// frees, or beyond a number of communicators. Collective over `comm`.
+// frees, or beyond a number of communicators, since ids are limited. Collective over `comm`.
 void reserve(MPI_Comm comm, Communicator* c, double limit) noexcept;
 
 // False: `refused` has the reason. Sends no message if a process is outside this MPI_COMM_WORLD, which may lack this

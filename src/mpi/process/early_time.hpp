@@ -1,4 +1,4 @@
-// Making a stretto_comm may take a part of this time.
+// Times a communicator's calls before it has a stretto_comm, whose making may take a part of that time.
 #pragma once
 
 #include <chrono>

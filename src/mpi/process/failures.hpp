@@ -14,7 +14,7 @@ std::string described(MPI_Comm comm);
 // communicator's end. Returns the MPI's code.
 int raise(const WrappedCall& call, stretto_status s) noexcept;
 
-// Arguments refused on one rank leave the others waiting for its next call.
+// The function met the other ranks. Arguments refused on one rank leave the others waiting for its next call.
 bool took_part(int code) noexcept;
 
 }  // namespace stretto::mpi

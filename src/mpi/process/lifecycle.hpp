@@ -1,3 +1,4 @@
+// MPI functions that are not collectives.
 #pragma once
 
 #include <mpi.h>

@@ -30,7 +30,7 @@ inline bool serves() noexcept {
 // After MPI_Init: compares settings. Collective over MPI_COMM_WORLD. Equal if the library did not see MPI_Init.
 void open_up() noexcept;
 
-// Before MPI_Finalize. Collective over MPI_COMM_WORLD.
+// Before MPI_Finalize: prints a requested report. Collective over MPI_COMM_WORLD.
 void close_down() noexcept;
 
 }  // namespace stretto::mpi

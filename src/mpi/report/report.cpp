@@ -234,7 +234,7 @@ std::string savings(const std::vector<Row>& rows) {
       least, most, compared, calls);
 }
 
-// The text after "the reductions of most bytes (N calls)".
+// Why a row stayed exact despite a bound, after "the reductions of most bytes (N calls)".
 std::string why_exact(const Row& r) {
   const std::string& why = r.key.why;
   if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";

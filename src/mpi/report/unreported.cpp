@@ -38,6 +38,7 @@ bool is_wanted() noexcept {
   return on == nullptr || std::string_view(on) != "0";
 }
 
+// A launcher is no rank.
 bool is_first_rank() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* rank = secure_getenv(name)) return std::string_view(rank) == "0";

@@ -31,6 +31,7 @@ bool is_persistent_of_ours(MPI_Request request) noexcept;
 // started. Empty: unchanged.
 std::vector<MPI_Request> passed_of(std::span<const MPI_Request> requests);
 
+// The program has seen the request's completion.
 void run_ended(MPI_Request request) noexcept;
 
 }  // namespace stretto::mpi

@@ -90,7 +90,7 @@ class Registry {
   }
 
  private:
-  // Error handlers during completion may free the request, and must not wait for themselves.
+  // Error handlers during completion may free the request or the communicator, and must not wait for themselves.
   static bool is_in_hand(const Started& s) noexcept { return s.completes == std::this_thread::get_id(); }
 
   std::mutex mutex_;

@@ -1,4 +1,5 @@
-// Generalised requests complete inside MPI functions on requests, and when the communicator is freed.
+// Nonblocking collectives on communication cores. Their generalised requests complete inside MPI functions on requests,
+// and when the communicator is freed.
 #pragma once
 
 #include <mpi.h>

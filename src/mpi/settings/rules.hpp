@@ -74,7 +74,7 @@ class Rules {
   int line_without_bound() const noexcept;
   // Names may differ between ranks.
   bool looks_at_names() const noexcept { return looks_at_names_; }
-  // As "line 3: rel:2 ...".
+  // Remarks on bounds: "line 3: rel:2 ...".
   std::vector<std::string> remarks() const;
 
  private:

@@ -1,4 +1,4 @@
-// A malformed value is listed in `complaints` and counts as not set.
+// Environment variables. A malformed value is listed in `complaints` and counts as not set.
 #pragma once
 
 #include <functional>

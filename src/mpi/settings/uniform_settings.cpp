@@ -45,7 +45,7 @@ bool spread(std::array<char, n>* text, std::string_view own, int from) noexcept 
   return PMPI_Bcast(text->data(), static_cast<int>(n), MPI_CHAR, from, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-// INT_MAX: none.
+// Lowest ranks that differ from rank 0, lack memory, or want a report; INT_MAX: none.
 struct LowestRanks {
   std::array<int, kMostCommon> differs;
   int without_memory, reports;

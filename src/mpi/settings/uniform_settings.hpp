@@ -15,8 +15,8 @@ struct UniformSettings {
   std::string report_file;
 };
 
-// One allreduce of three words, and more if settings differ. Equal on every rank; ranks without memory take part.
-// Collective over MPI_COMM_WORLD.
+// Ranks with different settings would wait in vain. One allreduce of three words, and more if settings differ. Equal on
+// every rank; ranks without memory take part. Collective over MPI_COMM_WORLD.
 UniformSettings compare(const Settings& own) noexcept;
 
 }  // namespace stretto::mpi

@@ -1,3 +1,4 @@
+// Memory files without names, under unusual descriptor numbers.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@ std::uint64_t longest_file() noexcept;
 // longest_file().
 int make_anonymous(const char* name, std::size_t bytes) noexcept;
 
-// High where the limit allows, never a standard stream's number. Closes `fd` if the number changes. -1: no number is
-// left.
+// To an unusual number: high where the limit allows, never a standard stream's. Closes `fd` if the number changes. -1:
+// no number is left.
 int out_of_the_way(int fd) noexcept;
 
-// The program may have reused our descriptor's number.
+// The program may have closed our descriptor and reused its number.
 struct Identity {
   std::uint64_t device = 0, inode = 0;
   bool operator==(const Identity&) const = default;

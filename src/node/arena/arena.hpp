@@ -1,5 +1,6 @@
-// The process' arena (docs/node.md, "The arena"): memory in one memfd, which a peer maps once. Before fork() returns in
-// the parent, the child gets a copy of all allocations, and an arena that allocates nothing new.
+// The process' arena (docs/node.md, "The arena"): memory for large allocations in one memfd, which a peer maps once.
+// Made on first use. Before fork() returns in the parent, the child gets a copy of all allocations, and an arena that
+// allocates nothing new.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// libstretto_arena.so (docs/node.md, "The arena"). C++ new comes through malloc.
+// libstretto_arena.so (arena.hpp). Preloaded, it serves large allocations from the arena. C++ new comes through malloc.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ std::uint64_t default_bound(std::uint64_t memory, std::uint64_t address_space, s
 void Region::at_most(std::uint64_t bytes) noexcept { most_unless_told.store(bytes, std::memory_order_relaxed); }
 
 Region& Region::mine() noexcept {
-  // Other statics free their allocations later.
+  // Other statics free their allocations until the process' very end.
   alignas(Region) static std::byte place[sizeof(Region)];
   static Region* const region = [] {
     auto* r = new (place) Region;

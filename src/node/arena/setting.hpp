@@ -5,7 +5,7 @@
 
 namespace stretto::node::arena {
 
-// Digits and a suffix K, M, G or T (either case) for powers of 1024. False for anything else.
+// Digits and a suffix K, M, G or T (either case) for powers of 1024. False for anything else, and beyond 64 bits.
 bool parse_bytes(const char* text, std::uint64_t* bytes) noexcept;
 
 struct SettingError {

@@ -1,6 +1,7 @@
-// Values travel as streams through the slots of a group, and are summed in code space. The contracts of collectives.hpp
-// hold, and all ranks give equal specs. Results equal, bit for bit, the codec's sum of all contributions, whatever the
-// chunks and the order; a broadcast's root keeps its exact data. Error: payload::error_factor() * spec.eps.
+// Collectives within an error bound: values travel as streams through the slots of a group, and are summed in code
+// space. The contracts of collectives.hpp hold, and all ranks give equal specs. Results equal, bit for bit, the codec's
+// sum of all contributions, whatever the chunks and the order; a broadcast's root keeps its exact data. Error:
+// payload::error_factor() * spec.eps.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,5 @@
+// Bounded reduce, allreduce and reduce-scatter.
+//
 // The vector is cut into chunks, and a chunk into parts of whole codec groups. Each rank compresses its contribution to
 // all other ranks' parts into its slot. A part's owner adds these streams and its own values in code space, and leaves
 // the sum in its slot as a stream, which ranks decode. A round does one step of each of three successive chunks, so a

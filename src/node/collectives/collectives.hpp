@@ -1,9 +1,11 @@
+// Collectives of the ranks of one node.
+//
 // All ranks call the same collectives in the same order, with the same kind, length, type, operation and root.
-// Otherwise every rank gets `incompatible`, and the message names the ranks and their calls. A rank that receives data
-// gets it in that call, another in a later call (docs/node.md, Waiting). A missing rank is a `timeout` after the limit.
-// Counts may be zero. Buffers belong to the caller again on return. Input and output do not overlap, unless `in` is
-// null: the input then lies in `out`, as with MPI_IN_PLACE (in this rank's block if `out` has a block per rank). Moved
-// bytes have no type.
+// Otherwise every rank gets `incompatible`, with a message naming ranks and calls. A rank that receives data gets it in
+// that call, another in a later call (docs/node.md, Waiting). A missing rank is a `timeout` after the limit. Counts may
+// be zero. Buffers belong to the caller again on return. Input and output do not overlap, unless `in` is null: the
+// input then lies in `out`, as with MPI_IN_PLACE (in this rank's block if `out` has a block per rank). Moved bytes have
+// no type.
 //
 // Reductions have a fixed order: all ranks get the same bytes, and so does a repeated call. On one level the order is
 // that of ranks, ((x0 + x1) + x2) + ..., for any length, chunk and kind of memory. On several levels the members of
@@ -32,8 +34,9 @@
 
 namespace stretto::node {
 
-// For ranks with processes of their own (docs/node.md, "What makes copies fast"). Chunks of a long reduction fill
-// slots, and each costs two waits. More ranks have smaller slots, so that a round's data stay in the caches.
+// Bytes of a slot for ranks with processes of their own (docs/node.md, "What makes copies fast"). Chunks of a long
+// reduction fill slots, and each costs two waits. More ranks have smaller slots, so that a round's data stay in the
+// caches.
 constexpr std::size_t slot_for(int ranks) noexcept {
   constexpr std::size_t least = 128 * 1024, most = 1024 * 1024;
   return std::clamp(2 * most / static_cast<std::size_t>(std::max(ranks, 1)) / kLine * kLine, least, most);
@@ -173,8 +176,8 @@ class Collectives {
   }
   std::byte* scratch(std::size_t bytes);
   // Bytes of a slot that a call may use, equal on every rank. A new page costs ten times the copy of its data, so the
-  // first calls use few, and none uses more than lengthens its rounds to advantage. Ranks that share cores get
-  // kSharedRoom at once and no more: a round costs them more than a page does.
+  // first calls use few, and none uses more than pays. Ranks that share cores get kSharedRoom at once and no more: a
+  // round costs them more than a page does.
   std::size_t room_of_slots(std::size_t bytes) noexcept {
     const bool shared = group_->oversubscribed();
     const std::size_t enough = shared ? kSharedRoom : std::max(kEnoughRoom, bytes / kCallPerRoom);

@@ -89,7 +89,7 @@ class Reduction {
   Status all_are_through(std::uint64_t round, bool* through) noexcept;
   void find_destination(bool outputs_mapped) noexcept;
   Status gather_sources(int level, std::uint64_t k, const Range& mine) noexcept;
-  // Input in place or copied, and output.
+  // A peer's announced buffers: its input in place or copied, and its output.
   Status reach_source(const Line& line, const Chunk& c, const Range& mine, const Range& theirs, std::byte* copy,
                       Source* source, bool* outputs_mapped) noexcept;
   Status fetch(int source, const Published& published, const Chunk& c, const Range& mine, std::byte* to) noexcept;

@@ -1,5 +1,5 @@
-// For stores of reductions into visible outputs, on the calls themselves. Results do not depend on the mode, so each
-// rank chooses for itself.
+// Autotuner for stores of reductions into visible outputs, on the calls themselves. Results do not depend on the mode,
+// so each rank chooses for itself.
 #pragma once
 
 #include <array>

@@ -1,3 +1,5 @@
+// Collectives that only move blocks (Moves).
+//
 // A rank exposes blocks of equal length, which other ranks pull. Blocks are cut into chunks, one per round. A staged
 // block is copied through the exposer's slots (small blocks within the line). A visible block is pulled in place. A
 // rank inside a broadcast's tree forwards each chunk on arrival.

@@ -35,7 +35,7 @@ class Bell {
 
   // By the bell's own rank alone.
   void note_core() noexcept { core_.store(sched_getcpu() + 1, std::memory_order_relaxed); }
-  // Takes about 10 ns.
+  // Its rank was last seen there. Takes about 10 ns.
   bool on_this_core() const noexcept {
     const int core = core_.load(std::memory_order_relaxed);
     return core > 0 && core == sched_getcpu() + 1;

@@ -10,7 +10,7 @@
 
 namespace stretto::node {
 
-// An allgather of a few bytes before the shared segment exists. Calls are collective.
+// An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
 class Exchange {
  public:
   virtual ~Exchange() = default;

@@ -1,4 +1,4 @@
-// Used by one thread at a time. Ranks exchange lines in rounds (lines.hpp).
+// A rank's group, used by one thread at a time. Ranks exchange lines in rounds (lines.hpp).
 #pragma once
 
 #include <atomic>
@@ -71,8 +71,8 @@ class Group final : private Watch {
     return first;
   }
 
-  // Equal on all ranks. In `mutual` rounds every rank reads all others, so none runs ahead: a few slots, which stay in
-  // the innermost caches, serve from a few cache lines on.
+  // Memory for a round's bytes beyond the line's payload; equal on all ranks. In `mutual` rounds every rank reads all
+  // others, so none runs ahead: a few slots, which stay in the innermost caches, serve from a few cache lines on.
   enum class Room : std::uint8_t { small, slot };
   static constexpr Room room_for(std::size_t bytes, bool mutual) noexcept {
     return bytes <= (mutual ? kMutual : kSmall) ? Room::small : Room::slot;
@@ -89,6 +89,7 @@ class Group final : private Watch {
     if ((mapped_[round % kSlots] & wanted) != wanted) [[unlikely]]
       map_slot(round, wanted);
   }
+  // The place is in the line if `bytes` fit.
   std::byte* place(std::uint64_t round, Room room, std::size_t bytes) noexcept {
     return room == Room::slot ? slot(round) : within(places_[round % kLines], bytes);
   }
@@ -99,7 +100,7 @@ class Group final : private Watch {
     mine_->bell.ring();
   }
 
-  // The line and its room are valid until done() is called for the round.
+  // Waits for a peer's line. The line and its room are valid until done() is called for the round.
   [[gnu::always_inline]] Status await(int peer, std::uint64_t round, const Line** found) noexcept {
     const Line& l = member(peer).places[round % kLines].line;
     *found = &l;
@@ -154,7 +155,7 @@ class Group final : private Watch {
   // Ends this group on every rank with `why` and this thread's message. Returns `why`.
   Status give_up_all(Status why) noexcept;
 
-  // If `work` throws, this group ends on every rank.
+  // Returns the result of `work`. If `work` throws, this group ends on every rank.
   template <class Work>
   Status guarded_for_all(const Purpose& purpose, Work&& work) noexcept {
     Status s = Status::ok;

@@ -1,5 +1,6 @@
-// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A collective's lines connect all its
-// ranks: some rank detects a differing peer within one turn of its ring of lines.
+// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares signatures in the lines
+// that it reads, in peers' progress (Done), and now and then during a wait. A collective's lines connect all its ranks:
+// some rank detects a differing peer within one turn of its ring of lines.
 #include <algorithm>
 #include <bit>
 

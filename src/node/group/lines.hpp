@@ -1,4 +1,4 @@
-// Layout of a group's segment.
+// Layout of a group's segment: single-writer cache lines with monotone numbers, and memory for rounds.
 //
 // *Rounds* are numbered from 0 over a group's life, alike on all ranks. In a round a rank may fill its line `round %
 // kLines`, and publishes it by storing round + 1 in it (release). A reader waits for that number (acquire). Data beyond
@@ -93,15 +93,15 @@ struct alignas(kLine) Head {
   char text[436];
 };
 
-// Group::beside(). The second is touched on first use.
+// Consecutive groups of the same ranks (Group::beside). The second is touched on first use.
 constexpr std::size_t kLanes = 2;
 
 struct Pages {
   std::size_t at, bytes;
 };
 
-// The states, then the places and slots of each rank. Each rank's part begins on a page, so that its first touch
-// decides the NUMA node.
+// Offsets in a group: the states, then the places and slots of each rank. Each rank's part begins on a page, so that
+// its first touch decides the NUMA node.
 struct Layout {
   std::size_t ranks = 1;
   std::size_t slot = 0;  // bytes

@@ -7,7 +7,7 @@
 namespace stretto::node {
 namespace {
 
-// Seconds: another thread, which drives, may have checked before the bell was armed.
+// Seconds of a sleep while another thread drives, which may have checked before the bell was armed.
 constexpr double kWhileDriven = 50e-6;
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Started collectives run the blocking form's code on a fiber, whose waits return to the driving thread, one after
-// another in the order of their start, equal on every rank. A split one has lanes (schedule::Lane).
+// another in the order of their start, equal on every rank. A split one has lanes (schedule::Lane), and rests until a
+// driver takes the next one.
 #pragma once
 
 #include <array>
@@ -84,7 +85,7 @@ class Started final : public Driven {
   Patience& patience_;
   // One resting thread watches: it sleeps on the front's awaited bell, the others on ended_. A thread that moves the
   // front wakes the watcher.
-  Bell ended_;
+  Bell ended_;                           // rings when the front has ended or the watcher leaves
   std::atomic<Bell*> awaited_{nullptr};  // of the peer that the front waits for; null: the front has not begun
   std::atomic<Bell*> slept_on_{nullptr};
   std::atomic<bool> watched_{false};

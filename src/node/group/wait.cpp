@@ -7,11 +7,11 @@
 namespace stretto::node {
 namespace {
 
-constexpr double kBetweenChecks = 0.005;          // seconds
+constexpr double kBetweenChecks = 0.005;          // seconds between two checks of the peers
 constexpr double kBetweenInterruptChecks = 0.05;  // seconds
 constexpr double kBetweenDrives = 1;              // longest expected seconds between two drives
 
-// Seconds. MPICH sleeps in its progress function if configured for oversubscribed cores.
+// Seconds between two calls of the progress function: MPICH sleeps in it if configured for oversubscribed cores.
 constexpr double kBetweenProgress = 100e-6;
 
 }  // namespace

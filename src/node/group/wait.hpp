@@ -1,6 +1,6 @@
-// A rank polls, yields, then sleeps on the awaited rank's bell (docs/node.md, "Waiting"). Between sleeps it lets the
-// MPI progress, so that it never blocks another rank's send. A wait ends when ready() is true, when the watch finds a
-// peer that died or gave up, or after the limit.
+// Every wait in a node's memory calls wait(). A rank polls, yields, then sleeps on the awaited rank's bell
+// (docs/node.md, "Waiting"). Between sleeps it lets the MPI progress, so that it never blocks another rank's send. A
+// wait ends when ready() is true, when the watch finds a peer that died or gave up, or after the limit.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace stretto::node {
 
 struct Patience {
-  // checks before the rank yields or sleeps
+  // checks before the rank yields or sleeps; 1 if ranks outnumber cores
   std::uint32_t spins = 2000;
   bool shares = true;                 // ranks may share a core: yield at each check
   double limit = 300;                 // seconds until a wait is given up

@@ -23,7 +23,7 @@ bool read(std::string_view text, int* number) noexcept {
   return error == std::errc() && end == text.data() + text.size() && *number >= 0 && *number < 1 << 24;
 }
 
-// "0-3" or "5". Refuses ranges longer than any machine.
+// Parses "0-3" or "5". Refuses ranges longer than any machine.
 bool read_range(std::string_view text, int* first, int* last) noexcept {
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) return read(text, first) && read(text, last);

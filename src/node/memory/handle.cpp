@@ -231,7 +231,7 @@ namespace {
 
 using Reason = std::array<char, 160>;
 
-// Gathered without allocation.
+// The message of rank `failed`, gathered without allocation.
 Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
   std::array<Reason, 128> all;
   Reason own{};

@@ -17,6 +17,7 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  // Moves `fd` to an unusual number.
   static Descriptor aside(int fd) noexcept;
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -40,7 +41,8 @@ enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
                         std::vector<Descriptor>* all) noexcept;
 
-// True also for a user without a number here (another user namespace), whom the token alone identifies.
+// The process at the other end belongs to this user, or to a user without a number here (another user namespace), whom
+// the token alone identifies.
 bool of_this_user(int connection) noexcept;
 
 // Collective. The first failed rank's status; other ranks' messages name it.

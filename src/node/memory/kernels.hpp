@@ -1,4 +1,5 @@
-// Streaming stores bypass the caches. The better choice depends on the reader's place, so it is measured (tune.cpp).
+// Copies with plain or streaming stores, which bypass the caches. The better choice depends on the reader's place, so
+// it is measured (tune.cpp).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@ namespace stretto::node {
 enum class Stores : std::uint8_t { plain, streaming };
 const char* name(Stores s) noexcept;
 
-// Lengths from which results in the caller's memory use streaming stores (docs/node.md).
+// Lengths from which results in the caller's memory use streaming stores (docs/node.md). memcpy never streams where
+// caches have hundreds of megabytes.
 constexpr std::size_t kMoved = std::size_t{8} << 20;  // blocks copied from a peer's memory
 // blocks copied from a peer's slots, and a rank's own block
 constexpr std::size_t kMovedByCaches = std::size_t{32} << 20;
@@ -21,7 +23,7 @@ constexpr Stores stores_of_result(std::size_t bytes, std::size_t least) noexcept
 // A fence follows streaming stores, so that a later release store publishes them.
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
-// For data that another core wrote last: prefetches far ahead.
+// For data that another core wrote last: its caches are slow to read, so this prefetches far ahead.
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept;
 
 // Into lines that another core accessed last: prefetches each for writing.

@@ -58,14 +58,15 @@ class Memory {
   // For another thread of this rank, without XPMEM, whose attachments belong to one thread. Collective.
   std::unique_ptr<Memory> beside() const;
 
-  // The strongest access of all peers; with `kernel` perhaps kernel copies. Memory without pages is never exposed
-  // through XPMEM: a peer that reads it gets SIGBUS.
+  // The strongest access that all peers have to this range; with `kernel` perhaps kernel copies. Memory without pages
+  // is never exposed through XPMEM: a peer that reads it gets SIGBUS.
   Exposure expose(const void* at, std::size_t bytes, bool kernel) const noexcept;
 
+  // Called after a peer was refused a kernel copy.
   void stop_kernel() noexcept { stopped_kernel_ = true; }
 
-  // Null if the range cannot be reached (a stale exposure, or no room to attach); read() may still work. Valid until 64
-  // + 4p other ranges have been reached.
+  // Local address of a peer's mapped range. Null if it cannot be reached (a stale exposure, or no room to attach);
+  // read() may still work. Valid until 64 + 4p other ranges have been reached.
   std::byte* reach(int peer, const Exposure& exposure, std::size_t offset, std::size_t bytes) noexcept;
 
   // Copies a peer's range that is copyable, or mapped but out of reach. unsupported: the kernel cannot copy it, or

@@ -1,5 +1,5 @@
-// A memfd of rank 0, sealed against resizing. Threads of one process share the mapping. A forked child does not inherit
-// it.
+// Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing. Threads of one process share the
+// mapping. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Mapping {
 // Collective. `bytes` zero bytes, page aligned, on every rank.
 Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
 
-// Sealed against resizing. Empty with errno.
+// An anonymous file, sealed against resizing. Empty with errno.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
 
 // Random identity of a process, unique across containers; a forked child draws its own.

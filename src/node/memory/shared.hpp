@@ -1,5 +1,5 @@
-// Objects shared by groups: made on first request, destroyed with the last user. Thread safe. A forked child starts
-// empty: it does not inherit mappings.
+// A process-wide cache of objects shared by groups: made on first request, destroyed with the last user. Thread safe. A
+// forked child starts empty: it does not inherit mappings.
 #pragma once
 
 #include <pthread.h>

@@ -24,9 +24,9 @@ class Xpmem {
   // In rank order. False, with the reason: one fails.
   bool open(const std::vector<std::int64_t>& segments, std::string* why);
 
-  // Null if the range cannot be attached. Keeps the limit() last used attachments: a result is valid until as many
-  // other ranges have been reached. Attachments need no invalidation: when a peer unmaps memory, the module removes its
-  // pages, and later accesses see the peer's new memory.
+  // Local address of a peer's range, attached if needed; null if that fails. Keeps the limit() last used attachments: a
+  // result is valid until as many other ranges have been reached. When a peer unmaps memory, the module removes its
+  // pages, and later accesses see the new memory.
   std::byte* reach(int peer, std::uint64_t address, std::size_t bytes) noexcept;
 
   std::size_t attached() const noexcept { return attachments_.size(); }

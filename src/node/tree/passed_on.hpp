@@ -5,7 +5,7 @@
 
 namespace stretto::node {
 
-// Data on their way through a tree, in the arena where peers can map it.
+// Memory for data on their way through a tree, in the arena where peers can map it.
 class PassedOn {
  public:
   static constexpr std::size_t kMostKept = std::size_t{4} << 20;  // bytes, from call to call

@@ -1,5 +1,6 @@
-// B pieces pass along a line of ranks. A reduction runs from both ends to the root, in rank order; a broadcast from the
-// root around to the previous rank; an allreduce up the line and back, both overlapping; a scan up the line.
+// Pipelined chain: B pieces pass along a line of ranks. A reduction runs from both ends to the root, in rank order; a
+// broadcast from the root around to the previous rank; an allreduce up the line and back, both overlapping; a scan up
+// the line.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"

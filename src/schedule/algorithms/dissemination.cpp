@@ -1,6 +1,6 @@
-// In round j each rank sends all its data to the rank 2^j behind it. In an allgather (Bruck's) a rank holds at most 2^j
-// blocks from its own on; blocks that wrap around at p take a second message. Reductions would count contributions
-// twice unless p is a power of two.
+// Dissemination: in round j each rank sends all its data to the rank 2^j behind it. In an allgather (Bruck's) a rank
+// holds at most 2^j blocks from its own on; blocks that wrap around at p take a second message. Reductions would count
+// contributions twice unless p is a power of two.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"

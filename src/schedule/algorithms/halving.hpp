@@ -1,6 +1,6 @@
-// In round j two teams (fold.hpp) whose numbers differ in bit j share an interval of pieces; the team with bit j clear
-// keeps the lower half. After round j a team holds the ordered combination of 2^(j+1) neighbouring teams, and at the
-// end the piece numbered by its own reversed bits.
+// Recursive vector halving with distance doubling. In round j two teams (fold.hpp) whose numbers differ in bit j share
+// an interval of pieces; the team with bit j clear keeps the lower half. After round j a team holds the ordered
+// combination of 2^(j+1) neighbouring teams, and at the end the piece numbered by its own reversed bits.
 #pragma once
 
 namespace stretto::schedule {

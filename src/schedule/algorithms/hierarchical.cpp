@@ -1,6 +1,6 @@
-// Each value crosses between groups once, in as many concurrent streams as a group has ranks. The vector is cut into D
-// pieces (floors.hpp), D the size of the largest group. An allreduce is a reduce-scatter inside groups, D independent
-// allreduces between the owners of a piece, and an allgather inside (hierarchical mixed, or ArGM).
+// Hierarchical: each value crosses between groups once, in as many concurrent streams as a group has ranks. The vector
+// is cut into D pieces (floors.hpp), D the size of the largest group. An allreduce is a reduce-scatter inside groups, D
+// independent allreduces between the owners of a piece, and an allgather inside (hierarchical mixed, or ArGM).
 #include <vector>
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,5 +1,5 @@
-// Pieces go from rank 0 over every rank to rank p - 1, which sends them to their owners. Every element is ((x0 + x1) +
-// x2) + ..., as in an allreduce by `chain`: equal bits for any root, length, pieces and groups.
+// Line: pieces go from rank 0 over every rank to rank p - 1, which sends them to their owners. Every element is ((x0 +
+// x1) + x2) + ..., as in an allreduce by `chain`: equal bits for any root, length, pieces and groups.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 

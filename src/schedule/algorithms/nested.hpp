@@ -1,6 +1,6 @@
-// The i-th members of all groups (several of a smaller group) own one lane, and only its part of a block travels
-// between the groups of a floor: a byte crosses each kind of link once per group. Linear and pairwise exchanges inside
-// keep the order of ranks.
+// Exchanges inside groups, with all ranks at work. The i-th members of all groups (several of a smaller group) own one
+// lane, and only its part of a block travels between the groups of a floor: a byte crosses each kind of link once per
+// group. Linear and pairwise exchanges inside keep the order of ranks.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// In each of p - 1 rounds a rank exchanges one block. Partners are rank xor round if p is a power of two, else the
-// ranks at that distance ahead and behind. A reduce-scatter adds blocks in order of arrival, so the operation must
-// commute.
+// Pairwise exchange: in each of p - 1 rounds a rank exchanges one block. Partners are rank xor round if p is a power of
+// two, else the ranks at that distance ahead and behind. A reduce-scatter adds blocks in order of arrival, so the
+// operation must commute.
 #include <bit>
 
 #include "schedule/algorithms/builders.hpp"

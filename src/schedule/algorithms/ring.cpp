@@ -1,6 +1,6 @@
-// Each rank sends to the next rank and receives from the previous one. In a reduce-scatter each of p blocks goes once
-// around, collecting contributions, and ends at the rank of its number; in an allgather it goes once around. Blocks
-// meet ranks in ring order, so the operation must commute.
+// Ring: each rank sends to the next rank and receives from the previous one. Each of p blocks goes once around: in a
+// reduce-scatter it collects contributions, and ends at the rank of its number. Blocks meet ranks in ring order, so the
+// operation must commute.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 

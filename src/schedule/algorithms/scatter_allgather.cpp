@@ -1,4 +1,5 @@
-// The root scatters p pieces down a binomial tree, then the pieces go around a ring, except to ranks that have them.
+// A broadcast for long vectors: the root scatters p pieces down a binomial tree, then the pieces go around a ring,
+// except to ranks that have them.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/tree.hpp"
 #include "schedule/program.hpp"

@@ -1,7 +1,7 @@
-// Subtrees are intervals of ranks, for any root and radix. Ranks are cut into groups of k, those into groups of k*k,
-// and so on; the last of a size may be short. The root leads its groups, the lowest rank any other. A leader is the
-// parent of the other leaders inside its group: ceil(log_k p) levels. A parent that combines the nearest intervals
-// first keeps rank order, and a subtree's blocks are one range.
+// Trees whose subtrees are intervals of ranks, for any root and radix. Ranks are cut into groups of k, those into
+// groups of k*k, and so on; the last of a size may be short. The root leads its groups, the lowest rank any other. A
+// leader is the parent of the other leaders inside its group: ceil(log_k p) levels. A parent that combines the nearest
+// intervals first keeps rank order, and a subtree's blocks are one range.
 #pragma once
 
 #include <vector>

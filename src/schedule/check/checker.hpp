@@ -7,7 +7,8 @@
 
 namespace stretto::schedule {
 
-// Proves symbolically, for vectors of any length and every execution that schedule.hpp allows:
+// Proves the schedules of all ranks right, symbolically, for vectors of any length and every execution that
+// schedule.hpp allows:
 //   result     every expected block ends in out with each contribution exactly once, in rank order when keeps_order;
 //              a barrier lets no rank finish before all have started;
 //   bits       all ranks that expect a block bracket its sum alike, unless ranks_differ;

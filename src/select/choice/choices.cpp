@@ -81,7 +81,7 @@ Choice in_memory(const model::Chooser& chooser, const model::Question& q) {
 
 ModelQuery put(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios, Support support) {
   ModelQuery query = query_of(call, bytes, streaming, ratios, support);
-  // Ranks may differ in predictions for a report.
+  // Predictions for a report decide nothing: ranks may differ in them.
   query.reported = query.reported && (query.question.native || query.question.node);
   if (query.reported) query.cell = mix(query.cell, 1);
   return query;

@@ -18,7 +18,7 @@
 
 namespace stretto::select {
 
-// Assumed before the first measurement, and at best.
+// Ratios assumed before the first measurement, and at best.
 inline constexpr double kUsualRatio = 4, kBestRatio = 32;
 inline constexpr double kHalfRatio = 2;  // of payload::Form::halves
 inline constexpr call::Shrinks kUsualRatios{kUsualRatio, 6}, kBestRatios{kBestRatio, 64};
@@ -57,7 +57,8 @@ class Choices {
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
 
-  // Valid until the next call. `bytes`: the whole vector. Never fails: the collective's default serves.
+  // Valid until the next call. `bytes`: the whole vector. With `streaming`, streams may shrink it by about `ratios`.
+  // Never fails: the collective's default serves.
   const Choice& choose(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                        Support support);
 

@@ -18,7 +18,8 @@ class Splits {
 
   void force(std::optional<int> levels) noexcept { forced_ = levels; }
 
-  // `bytes`: of the whole vector; `comm_cores`: of the host. 0: no tree, shared cores, or no memory.
+  // By model::best_split. `bytes`: of the whole vector; `comm_cores`: of the host. 0: no tree, shared cores, or no
+  // memory.
   int of(const Call& call, std::size_t bytes, const Choice& choice, int comm_cores) noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// A dense chunk (docs/format.md, section 8). tests/codec/cuda holds the constants equal to codec/dense/layout.hpp.
+// A dense chunk (docs/format.md, section 8) that a block of warps writes or reads. tests/codec/cuda holds the constants
+// equal to codec/dense/layout.hpp.
 #pragma once
 
 #include "codec/cuda/groups/group_reader.hpp"
@@ -246,7 +247,7 @@ STRETTO_DEVICE bool has(u64 set, u32 w) { return set >> (w - 1) & 1; }
 
 // ----------------------------------------------------------------------------------------------------- states
 
-// One symbol a lane; words go to words[*at] and on.
+// Codes one symbol a lane; words go to words[*at] and on.
 template <class W>
 STRETTO_DEVICE void encode_step(const u32* row, typename W::template Lane<u32> symbol,
                                 typename W::template Lane<u32>* states, u16* words, u32* at) {

@@ -1,5 +1,5 @@
-// A block of warps measures a chunk, finds its place by look-back, and writes it. A block with more members than those
-// of tile.hpp:
+// Converts streams from one coding to the other. A block of warps measures a chunk, finds its place by look-back, and
+// writes it. A block with more members than those of tile.hpp:
 //   chunk(): a ChunkShared; room(): a ChunkRoom; scratch(w): 32 words
 #pragma once
 
@@ -79,7 +79,7 @@ class ChunkWriter {
   Layout layout_;
 };
 
-// Sets the place and words of each group, and fixed_words, by one warp. `pair`: lengths of two groups.
+// Sets the place and words of each group, and fixed_words, by one warp. `pair`: a lane has two groups' lengths.
 template <class W>
 STRETTO_DEVICE void place_groups(typename W::template Lane<u32> pair, const u8* first, ChunkShared* c) {
   const auto sum = W::map([](u32 v) { return sum_of_pair(v); }, pair);

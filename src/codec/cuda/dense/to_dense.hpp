@@ -1,4 +1,4 @@
-// Writes the bytes of codec/dense/writer.cpp.
+// A fixed stream to a dense one of equal groups: the bytes of codec/dense/writer.cpp.
 #pragma once
 
 #include "codec/cuda/dense/chunk_writer.hpp"
@@ -309,7 +309,7 @@ class ToDense {
           W::lane());
   }
 
-  // Groups share words at their ends.
+  // Writes a group's low bits, by planes. Groups share words at their ends.
   template <class Block>
   STRETTO_DEVICE void write_low(Block& block, u64 c, u32 i, int w, u32* out) const {
     const ChunkShared& chunk = block.chunk();

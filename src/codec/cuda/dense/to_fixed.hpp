@@ -1,4 +1,4 @@
-// Writes the groups that codec/dense/reader.cpp restores.
+// A dense stream to a fixed one of equal groups: those that codec/dense/reader.cpp restores.
 #pragma once
 
 #include "codec/cuda/dense/chunk_writer.hpp"
@@ -132,7 +132,7 @@ class ToFixed {
     });
   }
 
-  // Sets `bad`; low_bits are those that are there.
+  // Reads tables, the states' place and all heads. Sets `bad`; low_bits are those found.
   STRETTO_DEVICE void read_heads(u64 c, u32 groups, ChunkShared& chunk) const {
     const u8 *const begin = s.base + chunk.start, *const end = s.base + chunk.next;
     const u64 length = chunk.next - chunk.start;
@@ -204,7 +204,7 @@ class ToFixed {
     by_one_lane<W>([&] { chunk.bad = !(valid && ended && tight); });
   }
 
-  // Finds the fixed form's words, and the low bits that it takes.
+  // Finds the words of a group's fixed form, and the low bits that it takes.
   static STRETTO_DEVICE void measure_group(const ChunkRoom& room, u32 i, ChunkShared& chunk) {
     GroupHead& h = chunk.groups[i];
     const auto plan = plan_of(h, chunk.width[i]);

@@ -1,4 +1,5 @@
-// Lane b holds block b's part. For any bytes, all parts are checked to lie inside the group's words.
+// A group parsed by a warp: lane b holds block b's part. For any bytes, all parts are checked to lie inside the group's
+// words.
 #pragma once
 
 #include "codec/cuda/groups/accumulator.hpp"

@@ -1,6 +1,6 @@
-// finish_plan() finds a group's length, and so its place, where emit() writes it. Residuals stay in memory meanwhile. A
-// source provides exceptions: measure(&plan) sets value_words, uniform and quiet (finish_plan); write(plan, out) writes
-// the values (emit).
+// A warp writes a group in two steps: finish_plan() finds its length, and so its place, where emit() writes it.
+// Residuals stay in memory meanwhile. A source provides exceptions: measure(&plan) sets value_words, uniform and quiet
+// (finish_plan); write(plan, out) writes the values (emit).
 #pragma once
 
 #include "codec/cuda/groups/codes.hpp"

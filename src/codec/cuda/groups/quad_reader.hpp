@@ -263,7 +263,7 @@ STRETTO_DEVICE void each_run_of_none(const Group<W>& g, F f) {
   for (int run = 0; run < kRuns; run += 2) f(run, codes(run), codes(run + 1));
 }
 
-// f(run, codes, next run's codes) for every second run, with Lane<Quad<i32>>. kLeast 2 makes less code.
+// Calls f(run, codes, next run's codes) for every second run, with Lane<Quad<i32>>. kLeast 2 makes less code.
 template <int kLeast, class W, class F>
 STRETTO_DEVICE void each_run(const Group<W>& g, F f) {
   const u32 bits = g.most + (g.predictor == Predictor::none_unsigned ? 1 : 0);

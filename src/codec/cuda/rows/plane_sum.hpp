@@ -341,7 +341,7 @@ STRETTO_DEVICE void put_together(const Planes<W>& planes, u32 value_words, const
   write_widths<W>(p, scratch, out + p.planes);
 }
 
-// To the words before `end`. `scratch`: 32 words. An operand may lie from `memory` on.
+// Writes to the words before `end`. `scratch`: 32 words. An operand may lie from `memory` on.
 template <class W, class T>
 STRETTO_DEVICE bool add_groups(PlaneGroup<W>& a, PlaneGroup<W>& b, bool negate, int m, u32* scratch, u32* memory,
                                u32* end, Staged* s) {

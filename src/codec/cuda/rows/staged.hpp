@@ -13,9 +13,9 @@ struct StagedShared {
   WarpTotals found[kMaxWarps];
 };
 
-// Warps compress a tile to their memory. Meanwhile a helper warp finds the previous tile's place, and the tile before
-// that is copied to the stream. So no warp waits for other blocks. The look-back ends: a block announces a tile's words
-// after waiting for its earlier tiles only.
+// Writes a stream by a block with a helper warp. Warps compress a tile to their memory. Meanwhile the helper finds the
+// previous tile's place, and the tile before that is copied to the stream. So no warp waits for other blocks. The
+// look-back ends: a block announces a tile's words after waiting for its earlier tiles only.
 template <class Block, class Op>
 class StagedWriter {
   using W = typename Block::Warp;

@@ -1,5 +1,5 @@
-// The helper also prefetches the operands' groups of the next tile. Groups outside the fast path are written to device
-// memory first; long ones are planned twice.
+// StagedWriter for sums: the helper also prefetches the operands' groups of the next tile. Groups outside the fast path
+// are written to device memory first; long ones are planned twice.
 #pragma once
 
 #include "codec/cuda/rows/plane_sum.hpp"

@@ -1,4 +1,4 @@
-// For whole groups of float64 with 32-bit codes and no exceptions.
+// Fast path for whole groups of float64 with 32-bit codes and no exceptions.
 #pragma once
 
 #include "codec/cuda/rows/compress_rows.hpp"

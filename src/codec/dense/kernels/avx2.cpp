@@ -118,7 +118,7 @@ inline __m256i look_up(const std::uint32_t* table, __m256i symbols) noexcept {
   return found;
 }
 
-// Divides by Table::inverse.
+// Divides a state by its frequency, by Table::inverse.
 template <int kEights>
 inline std::uint8_t* put_step(const Table& t, const std::uint8_t* symbols, Wide& x, std::uint8_t* out) noexcept {
   const __m256i lower = _mm256_set1_epi32(0xffff), part = _mm256_set1_epi32((1 << 13) - 1);

@@ -1,4 +1,4 @@
-// Kernels include this file in their namespace, within their target, after their definitions of
+// Groups, block by block. Kernels include this file in their namespace, within their target, after their definitions of
 // - kMost: the scalar code serves more planes or symbols; count_widths, scan_planes;
 // - Wide, a set of states to encode; put;
 // - Set, a set of states to decode; load_set, store_set (of Wide, too); take_symbols, take_block; LowBits, kLowReach.

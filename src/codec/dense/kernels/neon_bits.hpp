@@ -1,4 +1,5 @@
-// Intrinsics: Highway lacks table lookups of more than 16 bytes and products of polynomials.
+// Masks and bit planes in vectors of 64-bit Arm. Intrinsics: Highway lacks table lookups of more than 16 bytes and
+// products of polynomials.
 #pragma once
 
 #include <arm_neon.h>

@@ -5,7 +5,7 @@
 
 namespace stretto::modules {
 
-// None: the MPI lacks the variable, or has closed its component.
+// Settings by the MPI's tool interface. None: the MPI lacks the variable, or has closed its component.
 struct MpiVariables {
   std::optional<std::uint64_t> pml_ob1_verbose, btl_tcp_eager_limit, mpi_yield_when_idle;
 };
