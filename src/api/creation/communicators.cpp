@@ -23,47 +23,47 @@ namespace {
 constexpr std::chrono::seconds kPatience{300};
 constexpr Purpose kPurpose = "for a communicator";
 
-struct Parts {
-  Parts() = default;
-  explicit Parts(int ranks)
-      : agreement(carrier::make_thread_group(ranks)),
-        data(carrier::make_thread_group(ranks)),
-        devices(carrier::make_thread_group(ranks)),
-        chooser(std::make_shared<select::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {
-  }
-  std::shared_ptr<carrier::ThreadGroup> agreement, data, devices;
-  std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
-};
-
-// Threads meet on arrival, and again when each has made its communicator or failed, and leave with one status.
-// Allocates nothing, so that a thread without memory can report it.
-struct Meeting {
-  explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
-  std::vector<char> taken;
-  int arrived = 0, finished = 0, inside = 0;
-  bool over = false, all_finished = false;
-  Status status = Status::ok;
-  std::array<char, 128> why{};
-  Parts parts;
-
-  void reset() {
-    parts = {};
-    std::fill(taken.begin(), taken.end(), 0);
-    arrived = finished = 0;
-    over = all_finished = false;
-    status = Status::ok;
-  }
-  // The first failure counts, with its thread's message.
-  void refuse(Status s) {
-    if (status != Status::ok) return;
-    status = s;
-    copy_message(why);
-  }
-};
-
 }  // namespace
 
 struct stretto_thread_group_s {
+  struct Parts {
+    Parts() = default;
+    explicit Parts(int ranks)
+        : agreement(carrier::make_thread_group(ranks)),
+          data(carrier::make_thread_group(ranks)),
+          devices(carrier::make_thread_group(ranks)),
+          chooser(
+              std::make_shared<select::SharedChooser>(model::built_in(), topology::Topology::regular(ranks, ranks))) {}
+    std::shared_ptr<carrier::ThreadGroup> agreement, data, devices;
+    std::shared_ptr<select::SharedChooser> chooser;  // threads are ranks of one host
+  };
+
+  // Threads meet on arrival, and again when each has made its communicator or failed, and leave with one status.
+  // Allocates nothing, so that a thread without memory can report it.
+  struct Meeting {
+    explicit Meeting(int ranks) : taken(static_cast<std::size_t>(ranks)) {}
+    std::vector<char> taken;
+    int arrived = 0, finished = 0, inside = 0;
+    bool over = false, all_finished = false;
+    Status status = Status::ok;
+    std::array<char, 128> why{};
+    Parts parts;
+
+    void reset() {
+      parts = {};
+      std::fill(taken.begin(), taken.end(), 0);
+      arrived = finished = 0;
+      over = all_finished = false;
+      status = Status::ok;
+    }
+    // The first failure counts, with its thread's message.
+    void refuse(Status s) {
+      if (status != Status::ok) return;
+      status = s;
+      copy_message(why);
+    }
+  };
+
   explicit stretto_thread_group_s(int n) : ranks(n), meetings{Meeting(n), Meeting(n)} {}
   const int ranks;
   std::mutex mutex;
@@ -74,6 +74,9 @@ struct stretto_thread_group_s {
 };
 
 namespace {
+
+using Meeting = stretto_thread_group_s::Meeting;
+using Parts = stretto_thread_group_s::Parts;
 
 class Participation {
  public:

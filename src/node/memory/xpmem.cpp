@@ -14,10 +14,6 @@ namespace stretto::node {
 namespace {
 
 // Declarations of xpmem.h, which need not be installed.
-struct Address {
-  std::int64_t permit;
-  std::int64_t offset;
-};
 constexpr int kReadWrite = 2;                    // XPMEM_RDWR
 constexpr int kPermitMode = 1;                   // XPMEM_PERMIT_MODE: rights are file modes
 constexpr std::size_t kWhole = ~std::size_t{0};  // XPMEM_MAXADDR_SIZE: the whole address space
@@ -34,6 +30,10 @@ void* opened(const char* library) {
 }  // namespace
 
 struct Xpmem::Calls {
+  struct Address {  // struct xpmem_addr
+    std::int64_t permit;
+    std::int64_t offset;
+  };
   void* library = nullptr;
   std::int64_t (*make)(void*, std::size_t, int, void*) = nullptr;
   int (*remove)(std::int64_t) = nullptr;

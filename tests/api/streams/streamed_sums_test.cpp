@@ -50,8 +50,6 @@ std::vector<std::vector<typename T::Bits>> cancelling(std::mt19937_64& random, i
   return all;
 }
 
-}  // namespace
-
 TYPED_TEST(StreamedSums, AreWithinWhatIsPromisedByEverySchedule) {
   using T = TypeParam;
   constexpr std::size_t count = 20'928 / sizeof(typename T::Bits);
@@ -87,3 +85,5 @@ TYPED_TEST(StreamedSums, AreWithinWhatIsPromisedByEverySchedule) {
       EXPECT_GT(streamed, 0) << ranks;
     }
 }
+
+}  // namespace
