@@ -46,8 +46,8 @@ class Options(unittest.TestCase):
 
 
 PARTS = {
-    "add_subdirectory": f"add_subdirectory({ROOT} stretto)",
-    "FetchContent": f"include(FetchContent)\nFetchContent_Declare(stretto SOURCE_DIR {ROOT})\nFetchContent_MakeAvailable(stretto)",
+    "add_subdirectory": f'add_subdirectory("{ROOT}" stretto)',
+    "FetchContent": f'include(FetchContent)\nFetchContent_Declare(stretto SOURCE_DIR "{ROOT}")\nFetchContent_MakeAvailable(stretto)',
 }
 CONSUMER = """cmake_minimum_required(VERSION 3.22)
 project(consumer C CXX)
