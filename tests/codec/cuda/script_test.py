@@ -51,7 +51,7 @@ class Script(unittest.TestCase):
     def run_script(self, what, **more):
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.at), GPU_BUILD=str(self.at / "build"), GPU_OUT=str(self.at / "out"),
                            PATH=f"{self.at / 'bin'}:{os.environ['PATH']}") | more
-        done = subprocess.run([str(ROOT / "scripts/gpu"), what], env=environment, capture_output=True, text=True, timeout=50)
+        done = subprocess.run([str(ROOT / "scripts/gpu"), what], env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_without_a_device_it_ends_at_once_and_says_why(self):
