@@ -111,11 +111,8 @@ class Codec:
     """The codec of the extension, on one core, as `import stretto` offers it."""
 
     def __init__(self, coding="fixed"):
-        try:
-            from stretto.api import arrays, streams  # noqa: PLC0415  they may not be there
-        except ImportError as error:
-            raise Failure(f"stretto ratio compresses the data by Python's extension. {error}") from None
-        self.arrays, self.core = arrays, arrays._core
+        self.arrays, streams = commands.needed("api.arrays"), commands.needed("api.streams")
+        self.core = self.arrays._core
         self.coding = getattr(self.core.Coding, "dense" if coding == "shaped" else coding)
         self.extents = streams.extents if coding == "shaped" else lambda shape: []
 

@@ -166,8 +166,7 @@ def test_without_the_extension_it_says_how_to_have_it(stretto, monkeypatch):
         monkeypatch.delattr(api, name, raising=False)
     monkeypatch.setattr(programs, "given", lambda: [])
     monkeypatch.setattr(programs, "builds", lambda flavour=None: [])
-    said = stretto.refused("ratio", "--synthetic")
-    assert "stretto ratio compresses the data by Python's extension" in said and "Build it (make build) with nanobind" in said
+    assert "Build it (make build) with nanobind" in stretto.refused("ratio", "--synthetic", status=1)
 
 
 def test_the_picture_of_the_page_is_what_is_drawn_now(answering):
