@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <time.h>
 
 #include <cctype>
 #include <cstddef>
@@ -52,6 +53,25 @@ double slowest_median_ms(MPI_Comm comm, int repeats, const Work& work, const Aft
     after();
   }
   return median(std::move(samples));
+}
+
+// Seconds since the machine's start, on all its processes and network namespaces. MPI_Wtime may start anew in each
+// process, as Open MPI 5's does.
+inline double machine_clock() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Collective over ranks of one machine. Milliseconds from the first rank's start of `work` to the last rank's end.
+template <class Work>
+double span_ms(MPI_Comm comm, const Work& work) {
+  MPI_Barrier(comm);
+  double ends[2] = {-machine_clock(), 0};
+  work();
+  ends[1] = machine_clock();
+  MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, comm);
+  return (ends[0] + ends[1]) * 1e3;
 }
 
 // Collective. The largest of all ranks' values.

@@ -7,7 +7,7 @@
 // mpirun by run_overlap.py.
 //
 // pure: start and wait; compute: the work alone; total: start, work, wait. Each lasts from the first rank's start to
-// the last rank's end (the hosts' clocks are one), as medians over the turns. The work of a rank takes --ratios times
+// the last rank's end, on the machine's clock, as medians over the turns. The work of a rank takes --ratios times
 // as long as the MPI's blocking call with every rank computing on all cores, and at least 10 ms. Two definitions of
 // overlap are printed:
 //   OSU (osu_iallreduce): 100 (1 - (total - compute) / pure)
@@ -309,16 +309,6 @@ class Bench {
     };
   }
 
-  template <class Body>
-  double timed(const Body& body) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double ends[2] = {-MPI_Wtime(), 0};
-    body();
-    ends[1] = MPI_Wtime();
-    MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return (ends[0] + ends[1]) * 1e3;
-  }
-
   void measure(const std::string& what, std::size_t bytes, const std::string& kind, double ratio,
                timing::Writer* rows) {
     std::vector<Contestant> all = contestants(what, std::max<std::size_t>(bytes / sizeof(float), 1));
@@ -330,7 +320,7 @@ class Bench {
     switch_to(all[0]);
     std::vector<double> alone;
     for (int k = 0; k < 5; ++k) {
-      const double ms = timed([&] { all[0].start(), all[0].wait(); });
+      const double ms = timing::span_ms(MPI_COMM_WORLD, [&] { all[0].start(), all[0].wait(); });
       if (k > 0) alone.push_back(ms);
     }
     // Ranks that share a core get it in time slices of milliseconds: the work is long compared with those, and equal on
@@ -338,14 +328,15 @@ class Bench {
     const double wanted = std::max(ratio * timing::median(alone), 10.0);
     double best = 1e30;
     constexpr std::size_t sample = 2000;
-    for (int k = 0; k < 5; ++k) best = std::min(best, timed([&] { work_.run(kind, sample); }));
+    for (int k = 0; k < 5; ++k)
+      best = std::min(best, timing::span_ms(MPI_COMM_WORLD, [&] { work_.run(kind, sample); }));
     const auto pieces = std::max<std::size_t>(1, static_cast<std::size_t>(wanted / best * sample));
     for (int k = -2; k < o_.turns; ++k) {
       for (Contestant& c : all) {
         switch_to(c);
-        const double pure = timed([&] { c.start(), c.wait(); });
-        const double compute = timed([&] { work_.run(kind, pieces); });
-        const double total = timed([&] { c.start(), work_.run(kind, pieces), c.wait(); });
+        const double pure = timing::span_ms(MPI_COMM_WORLD, [&] { c.start(), c.wait(); });
+        const double compute = timing::span_ms(MPI_COMM_WORLD, [&] { work_.run(kind, pieces); });
+        const double total = timing::span_ms(MPI_COMM_WORLD, [&] { c.start(), work_.run(kind, pieces), c.wait(); });
         if (k < 0) continue;
         c.pure.push_back(pure);
         c.compute.push_back(compute);
