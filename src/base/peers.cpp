@@ -19,8 +19,6 @@ struct Peers {
   std::mutex mutex;  // of additions
   std::array<std::atomic<std::int32_t>, 256> processes{};
   std::atomic<int> count{0};
-  CoreSet set{};
-  std::atomic<int> cores{0};
 };
 
 Peers peers;
@@ -43,25 +41,22 @@ void add_peer(std::int32_t process) noexcept {
   peers.count.store(count + 1, std::memory_order_release);
 }
 
-void add_peers_cores(const CoreSet& cores) noexcept {
-  const std::lock_guard lock(peers.mutex);
-  peers.set.join(cores);
-  peers.cores.store(peers.set.count(), std::memory_order_relaxed);
-}
-
 PeersTime peers_time() noexcept {
   const int saved = errno;
   const int count = peers.count.load(std::memory_order_acquire);
-  const int cores = peers.cores.load(std::memory_order_relaxed);
-  if (count <= cores) return {};
-  PeersTime sample{seconds(CLOCK_MONOTONIC), 0, cores};
+  PeersTime sample{seconds(CLOCK_MONOTONIC), 0, 0};
+  CoreSet all{};
   for (int i = 0; i < count; ++i) {
     clockid_t clock{};
+    CoreSet cores;
     const std::int32_t process = peers.processes[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
     if (clock_getcpuclockid(process, &clock) == 0) sample.used += seconds(clock);
+    cores.find(process);
+    all.join(cores);
   }
   errno = saved;
-  return sample;
+  sample.cores = all.count();
+  return sample.cores < count ? sample : PeersTime{};
 }
 
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept {
@@ -73,7 +68,8 @@ bool PeersWatch::had_cores(const PeersTime& now) noexcept {
   if (now.cores == 0) return false;
   const double passed = now.when - judged_.when;
   if (passed < kLeastWatched) return true;
-  unused_ = passed > kMostWatched || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
+  const bool comparable = passed <= kMostWatched && judged_.cores == now.cores;
+  unused_ = !comparable || peers_used_cores(judged_, now) ? 0 : unused_ + 1;
   judged_ = now;
   return unused_ < kEnoughUnused;
 }

@@ -13,23 +13,22 @@ void add_peer(std::int32_t process) noexcept;
 struct CoreSet {
   cpu_set_t sets[8];  // Linux allows more than the 1024 of a cpu_set_t
 
-  void find() noexcept {
+  // Cores that a process's first thread may use, or for 0 the caller's. None: there is no such process.
+  void find(std::int32_t process = 0) noexcept {
     CPU_ZERO_S(sizeof sets, sets);
-    sched_getaffinity(0, sizeof sets, sets);
+    sched_getaffinity(process, sizeof sets, sets);
   }
   void join(const CoreSet& other) noexcept { CPU_OR_S(sizeof sets, sets, sets, other.sets); }
   int count() const noexcept { return CPU_COUNT_S(sizeof sets, sets); }
 };
 
-void add_peers_cores(const CoreSet& cores) noexcept;
-
 struct PeersTime {
   double when = 0;  // CLOCK_MONOTONIC, in seconds
   double used = 0;  // all peers' processor time in seconds
-  int cores = 0;    // fewer than peers; 0: unknown, or peers have a core each
+  int cores = 0;    // on which they may run now; 0: unknown, or peers have a core each
 };
 
-// Takes about a microsecond a peer.
+// A program may bind its ranks anew at any time. Takes about a microsecond a peer.
 PeersTime peers_time() noexcept;
 
 // Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False
@@ -39,7 +38,7 @@ bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 class PeersWatch {
  public:
   // Peers had the core that was taken. False where they left a part unused, twice in succession over 4 ms or more, or
-  // `now` has no cores. More than 2 s say nothing.
+  // `now` has no cores. More than 2 s, or samples of different cores, say nothing.
   bool had_cores(const PeersTime& now) noexcept;
 
  private:

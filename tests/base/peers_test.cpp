@@ -1,11 +1,14 @@
 #include "base/peers.hpp"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace stretto {
 namespace {
@@ -44,17 +47,45 @@ TEST(PeersWatch, JudgesNeitherShortNorLongTimes) {
   EXPECT_FALSE(watch.had_cores({103.02, 0.01, 2}));
 }
 
+TEST(PeersWatch, DoesNotCompareAcrossANewBinding) {
+  PeersWatch watch;
+  EXPECT_TRUE(watch.had_cores({100, 0, 2}));
+  EXPECT_TRUE(watch.had_cores({100.01, 0.01, 2})) << "once";
+  EXPECT_TRUE(watch.had_cores({100.02, 0.01, 1})) << "bound anew";
+  EXPECT_TRUE(watch.had_cores({100.03, 0.01, 1})) << "once";
+  EXPECT_TRUE(watch.had_cores({100.04, 0.01, 2})) << "bound anew";
+  EXPECT_TRUE(watch.had_cores({100.05, 0.02, 2})) << "once";
+  EXPECT_FALSE(watch.had_cores({100.06, 0.03, 2}));
+}
+
 TEST(PeersWatch, KnowsNothingOfRanksWithACoreEach) {
   PeersWatch watch;
   EXPECT_FALSE(watch.had_cores({}));
 }
 
+std::vector<int> usable_cores() {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  return cores;
+}
+
+void bind(pid_t process, int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  ASSERT_EQ(sched_setaffinity(process, sizeof set, &set), 0);
+}
+
 // Peers are a process' own for ever, so this is one test.
-TEST(PeersTime, IsOfAllOnceTheyOutnumberTheirCores) {
+TEST(PeersTime, IsOfAllWhileTheyOutnumberTheirCores) {
+  const std::vector<int> cores = usable_cores();
+  CoreSet unbound{};
+  unbound.find();
   EXPECT_EQ(peers_time().cores, 0);
-  CoreSet one{};
-  CPU_SET(3, one.sets);
-  add_peers_cores(one);
+  bind(0, cores.front());
   add_peer(getpid());
   add_peer(getpid());
   EXPECT_EQ(peers_time().cores, 0) << "one peer, one core";
@@ -79,13 +110,17 @@ TEST(PeersTime, IsOfAllOnceTheyOutnumberTheirCores) {
   EXPECT_GE(after.used - before.used, 2e-3);
   EXPECT_GT(after.when, before.when);
 
+  if (cores.size() > 1) {
+    bind(child, cores[1]);
+    EXPECT_EQ(peers_time().cores, 0) << "two peers, two cores";
+    bind(child, cores[0]);
+    EXPECT_EQ(peers_time().cores, 1) << "bound to one again";
+  }
+
   kill(child, SIGKILL);
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_GE(peers_time().used, 2e-3) << "a process that ended counts nothing";
-
-  CPU_SET(4, one.sets);
-  add_peers_cores(one);
-  EXPECT_EQ(peers_time().cores, 0) << "two peers, two cores";
+  EXPECT_EQ(sched_setaffinity(0, sizeof unbound.sets, unbound.sets), 0);
 }
 
 }  // namespace

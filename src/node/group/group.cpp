@@ -114,7 +114,6 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
   patience_ = options.patience;
   const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
-  add_peers_cores(cores);
   if (patience_.spins == 0) {
     // Bound ranks leave the node's other cores to other processes.
     const bool bound = cores.count() > me.cores.count();
