@@ -135,7 +135,7 @@ Status Collectives::reduction(CallRecord call, const void* in, void* out, std::s
     return finish_call(eager(call, in, out, count, type, operation));
   if (bytes >= options_.direct) {
     if (const Status s = try_when_due(Use::moves, bytes); s != Status::ok) return s;
-    if (const Use use = Reduction::use(call.kind); use != Use::moves)
+    if (const Use use = Reduction::use(call.kind, group_->oversubscribed()); use != Use::moves)
       if (const Status s = try_when_due(use, bytes); s != Status::ok) return s;
   }
   return group_->guarded_for_all({"for a reduction over {} ranks", size()}, [&] {

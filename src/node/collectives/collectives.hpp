@@ -191,12 +191,18 @@ class Collectives {
   void copy_from_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_theirs)(to, from, bytes, stores);
   }
+  // A slot that streaming stores `filled` is in no cache.
+  void copy_from_slot(void* to, const void* from, std::size_t bytes, Stores stores, Stores filled) const noexcept {
+    (group_->oversubscribed() && filled == Stores::plain ? copy : copy_theirs)(to, from, bytes, stores);
+  }
   void copy_to_peer(void* to, const void* from, std::size_t bytes, Stores stores) const noexcept {
     (group_->oversubscribed() ? copy : copy_to_theirs)(to, from, bytes, stores);
   }
 
   // Bytes between two trials of stores, at least tens of milliseconds. A program's first calls have none.
   static constexpr std::uint64_t kTryEvery = std::uint64_t{256} << 20, kTryFirst = std::uint64_t{32} << 20;
+  // A trial of ranks that share cores takes ten times as long.
+  static constexpr std::uint64_t kTryEveryShared = std::uint64_t{1} << 30;
 
   // Limits of room_of_slots(): in each of the four slots a call uses at most a sixteenth of its bytes where that is
   // more than kEnoughRoom, and at most a sixty-fourth more than earlier calls did. Rooms below the other two limits

@@ -21,7 +21,7 @@ Reduction::Reduction(Collectives& c, const Task& task, const Hierarchy& hierarch
       ranks_(c.size()),
       size_(payload::size_of(task.type)),
       quantum_(std::max<std::size_t>(kLine / size_, 1)),
-      stores_(c.stores(use(task.kind))),
+      stores_(c.stores(use(task.kind, g_.oversubscribed()))),
       mode_{results(), results() == Stores::plain ? c.stores(Collectives::Use::moves) : results()},
       readers_(c.operands_.readers),
       outputs_(c.operands_.outputs),
@@ -364,8 +364,8 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from =
         lent ? g_.slot(first_ + k) + region(levels_, r, me_) : g_.slot(r, round) + region(levels_, r, r);
-    c_.copy_from_peer(t_.out + source_at(c, theirs.first) * size_, from, (theirs.end - theirs.first) * size_,
-                      results());
+    c_.copy_from_slot(t_.out + source_at(c, theirs.first) * size_, from, (theirs.end - theirs.first) * size_, results(),
+                      stores_);
   }
   return Status::ok;
 }

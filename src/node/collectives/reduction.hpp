@@ -40,11 +40,12 @@ class Reduction {
   Reduction(Collectives& c, const Task& task, const Hierarchy& hierarchy);
   Status run() noexcept;
 
-  // Barriers and agreements run as allreduces.
-  static Collectives::Use use(Collective kind) noexcept {
+  // Barriers and agreements run as allreduces. Streaming stores of ranks that `share_cores` make a reduce-scatter
+  // slower wherever they make a reduce slower.
+  static Collectives::Use use(Collective kind, bool share_cores) noexcept {
     switch (kind) {
       case Collective::reduce: return Collectives::Use::reduce;
-      case Collective::reduce_scatter: return Collectives::Use::moves;
+      case Collective::reduce_scatter: return share_cores ? Collectives::Use::reduce : Collectives::Use::moves;
       default: return Collectives::Use::allreduce;
     }
   }

@@ -153,7 +153,8 @@ Status Transfer::pull_from(const Pull& p, const Line& line, std::uint64_t k, Pul
   const Visibility a = visibility(source.access);
   if (a == Visibility::staged) {
     const std::byte* room = inlined_ ? line.payload : c_.group_->slot(p.source, first_ + k);
-    c_.copy_from_peer(p.to + part.at, room + p.index * part.bytes, part.bytes, stores(kMovedByCaches));
+    c_.copy_from_slot(p.to + part.at, room + p.index * part.bytes, part.bytes, stores(kMovedByCaches),
+                      inlined_ ? Stores::plain : c_.stores(Collectives::Use::moves));
     return Status::ok;
   }
   if (arrival == Arrival::at_once) {

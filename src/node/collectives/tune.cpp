@@ -1,8 +1,11 @@
 // Autotuner for the stores into slots. Moves: every rank fills its slot and then reads the next rank's. Reductions: a
 // short allreduce, since with plain stores two ranks lend their slots (reduction.hpp). The time of all ranks together
 // decides for all. Trials take about 0.1 ms.
+//
+// Where ranks share cores, time is their processor time: waits include other ranks' work.
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -17,9 +20,22 @@ constexpr int kTrials = 3;
 constexpr std::size_t kTrialBytes = 64 * 1024;    // per copy
 constexpr std::size_t kTrialSummed = 256 * 1024;  // per allreduce: a few chunks
 
-double microseconds_since(std::chrono::steady_clock::time_point begin) noexcept {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-}
+class Stopwatch {
+ public:
+  explicit Stopwatch(bool cores_are_shared) noexcept
+      : clock_(cores_are_shared ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC), begun_(now()) {}
+  double microseconds() const noexcept { return now() - begun_; }
+
+ private:
+  double now() const noexcept {
+    timespec t{};
+    clock_gettime(clock_, &t);
+    return 1e6 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_nsec);
+  }
+
+  const clockid_t clock_;
+  const double begun_;
+};
 
 }  // namespace
 
@@ -35,15 +51,15 @@ Status Collectives::try_moves() noexcept {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
     const Stores stores = k % 2 == 0 ? Stores::plain : Stores::streaming;
     if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
-    auto begin = std::chrono::steady_clock::now();
-    copy_to_theirs(g.slot(round), buffer, bytes, stores);
-    double spent = microseconds_since(begin);
+    const Stopwatch fill(g.oversubscribed());
+    copy_to_peer(g.slot(round), buffer, bytes, stores);
+    const double spent = fill.microseconds();
     g.publish(round);
     const Line* line = nullptr;
     if (const Status s = g.await(after, round, &line); s != Status::ok) return s;
-    begin = std::chrono::steady_clock::now();
-    copy_theirs(buffer + bytes, g.slot(after, round), bytes, Stores::plain);
-    best.least(stores, spent + microseconds_since(begin));
+    const Stopwatch read(g.oversubscribed());
+    copy_from_slot(buffer + bytes, g.slot(after, round), bytes, Stores::plain, stores);
+    best.least(stores, spent + read.microseconds());
     g.done(round + 1);
   }
   return agree_on_stores(best, Use::moves);
@@ -69,9 +85,9 @@ Status Collectives::try_reductions(Use use) noexcept {
       const Stores stores = k < kTrials ? Stores::plain : Stores::streaming;
       stores_[index(use)] = stores;
       Reduction r(*this, task, one_level_);
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch spent(group_->oversubscribed());
       if (const Status s = r.run(); s != Status::ok) return s;
-      best.least(stores, microseconds_since(begin));
+      best.least(stores, spent.microseconds());
     }
     return Status::ok;
   });
@@ -102,14 +118,13 @@ Status Collectives::agree_on_stores(const TrialTimes& mine, Use use) noexcept {
 
 // Every rank counts the bytes alike.
 Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
-  // With oversubscribed cores a trial would measure other ranks.
-  if (fixed_stores_ || size() == 1 || group_->oversubscribed()) return Status::ok;
+  if (fixed_stores_ || size() == 1) return Status::ok;
   std::uint64_t& until = until_tried_[index(use)];
   if (bytes < until) {
     until -= bytes;
     return Status::ok;
   }
-  until = kTryEvery;
+  until = group_->oversubscribed() ? kTryEveryShared : kTryEvery;
   return use == Use::moves ? try_moves() : try_reductions(use);
 }
 
