@@ -33,7 +33,7 @@ bool may_compress(const Call& c) noexcept {
   return o.bound_kind != STRETTO_BOUND_NONE || o.payload > STRETTO_PAYLOAD_RAW;
 }
 
-payload::Spec spec_of(const Call& call, payload::Kind kind, const Agreement& agreed, double eps) noexcept {
+payload::Spec spec_of(const Call& call, payload::Kind kind, const AgreedValues& agreed, double eps) noexcept {
   payload::Spec spec;
   spec.kind = kind;
   spec.type = payload_type(call.type);
@@ -148,7 +148,7 @@ void Selector::choose(const Call& call, std::size_t bytes, Streaming streaming, 
   if (measured) d->choice.why.reason = Reason::measured;
 }
 
-Status Selector::complete(const Call& call, const Agreement& agreed, Support support, Decision* d) noexcept {
+Status Selector::complete(const Call& call, const AgreedValues& agreed, Support support, Decision* d) noexcept {
   const FloatEnvironment environment;
   return guarded("to choose how the collective runs", [&] {
     const bool multi = call.collective == Collective::allreduce_multi;
@@ -177,7 +177,7 @@ Status Selector::complete(const Call& call, const Agreement& agreed, Support sup
   });
 }
 
-Status Selector::settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* d) {
+Status Selector::settle(const Call& call, const AgreedValues& agreed, Support support, std::size_t bytes, Decision* d) {
   Choice& c = d->choice;
   const Terms terms = terms_of(*d, ranks_, choices_.groups());
   if (const Status s = divide(call, terms, agreed, d->needs.range, &d->bound); s != Status::ok) return s;

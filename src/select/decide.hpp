@@ -23,7 +23,7 @@ class Selector {
 
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
-  Status complete(const Call& call, const Agreement& agreed, Support support, Decision* decision) noexcept;
+  Status complete(const Call& call, const AgreedValues& agreed, Support support, Decision* decision) noexcept;
 
   // Agreed in a blocking call. 0: it took no sample.
   void remember(const Call& call, const call::Shrinks& ratios, const Decision& decision) noexcept;
@@ -44,7 +44,7 @@ class Selector {
  private:
   bool samples_again(const Call& call, std::size_t bytes, Support support, const call::Shrinks& known);
   void choose(const Call& call, std::size_t bytes, Streaming streaming, Support support, Decision* decision);
-  Status settle(const Call& call, const Agreement& agreed, Support support, std::size_t bytes, Decision* decision);
+  Status settle(const Call& call, const AgreedValues& agreed, Support support, std::size_t bytes, Decision* decision);
 
   Choices choices_;
   Splits splits_;

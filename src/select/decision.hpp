@@ -115,7 +115,7 @@ struct Decision {
   bool streams() const noexcept { return choice.payload != payload::Kind::raw; }
 };
 
-struct Agreement {
+struct AgreedValues {
   codec::Ranges values;
   std::uint64_t contributions = 1;
   call::Shrinks ratios;  // of samples; 0: none were taken

@@ -58,7 +58,7 @@ double unit_of(const Call& c, const Terms& t) noexcept {
                    : n * adding(c.type).unit * (1 + 4 * all);  // intermediate sums carry their own rounding errors
 }
 
-double largest_of(const Agreement& a) noexcept {
+double largest_of(const AgreedValues& a) noexcept {
   const codec::Interval& all = a.values.all;
   return all.empty() ? 0 : std::max(std::fabs(all.lo), std::fabs(all.hi));
 }
@@ -68,17 +68,17 @@ double largest_added(const Call& c, const Terms& t, double unit) noexcept {
 }
 
 // Sums of values of the agreed magnitude, each off by at most 2 eps. Infinite: they may overflow.
-double rounding(const Call& c, const Terms& t, const Agreement& agreed, double eps) noexcept {
+double rounding(const Call& c, const Terms& t, const AgreedValues& agreed, double eps) noexcept {
   const double unit = unit_of(c, t), largest = largest_of(agreed) + 2 * eps;
   if (unit == 0 || largest == 0) return 0;
   return largest <= largest_added(c, t, unit) ? unit * largest : INFINITY;
 }
 
-double most_eps(const Call& c, const Terms& t, const Agreement& agreed) noexcept {
+double most_eps(const Call& c, const Terms& t, const AgreedValues& agreed) noexcept {
   return (largest_added(c, t, unit_of(c, t)) - largest_of(agreed)) / 2 * (1 - 0x1p-50);
 }
 
-Status refuse(const Call& c, const Terms& t, const Agreement& agreed, double bound, double rounded) noexcept {
+Status refuse(const Call& c, const Terms& t, const AgreedValues& agreed, double bound, double rounded) noexcept {
   const stretto_payload asked = c.settings.options.payload;  // none: a native collective is forced
   const char* const payload = payload_name(asked != STRETTO_PAYLOAD_AUTO ? asked : payload_of(t.kind));
   const char* const type = type_name(c.type);
@@ -100,7 +100,7 @@ Status refuse(const Call& c, const Terms& t, const Agreement& agreed, double bou
 
 }  // namespace
 
-double absolute_bound(const Call& c, const Agreement& agreed) noexcept {
+double absolute_bound(const Call& c, const AgreedValues& agreed) noexcept {
   const stretto_options& o = c.settings.options;
   return o.bound_kind == STRETTO_BOUND_RELATIVE ? codec::fraction_of(agreed.values.below, o.bound) : o.bound;
 }
@@ -129,20 +129,20 @@ double error_factor(const Call& call, const Terms& t) noexcept {
   return (K + again) / divisor;
 }
 
-double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept {
+double error_of(const Call& call, const Terms& terms, const AgreedValues& agreed, double eps) noexcept {
   const double quantised = eps > 0 ? error_factor(call, terms) * eps : 0;
   return bounds_sum(call) ? quantised + rounding(call, terms, agreed, eps) : quantised;
 }
 
 // By additions in the values' own type; 0 if error_of() includes it (a bound for the result). Infinite if they round
 // values of unknown magnitude.
-static double rounding_beside(const Call& call, const Terms& terms, const Agreement* agreed, double eps) noexcept {
+static double rounding_beside(const Call& call, const Terms& terms, const AgreedValues* agreed, double eps) noexcept {
   if (!reduces(call.collective) || !is_floating(call.type) || !sums(call) || bounds_sum(call)) return 0;
   if (units(call, terms) == 0) return 0;
   return agreed ? rounding(call, terms, *agreed, eps) : INFINITY;
 }
 
-Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept {
+Status eps_of(const Call& call, const Terms& terms, const AgreedValues& agreed, double bound, double* eps) noexcept {
   *eps = 0;
   const bool raw = terms.kind == Kind::raw, within = bounds_sum(call);
   if (!is_floating(call.type) || keeps_none(terms.kind) || (raw && !(within && units(call, terms) > 0)))
@@ -175,7 +175,7 @@ Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, dou
   return Status::ok;
 }
 
-Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept {
+Status divide(const Call& call, const Terms& terms, const AgreedValues& agreed, bool magnitude, Bound* bound) noexcept {
   const Status s = eps_of(call, terms, agreed, bound->absolute, &bound->eps);
   if (s != Status::ok) return s;
   bound->error = keeps_none(terms.kind) ? HUGE_VAL : error_of(call, terms, agreed, bound->eps);
@@ -194,7 +194,7 @@ bool rounds(const Call& call, int ranks) noexcept {
   return several || ranks > (call.op == STRETTO_MEAN ? 1 : 2);
 }
 
-bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,
+bool adds_codes_alone(const Call& call, const AgreedValues& agreed, double bound, std::uint64_t contributions,
                       int ranks) noexcept {
   if (call.settings.options.payload != STRETTO_PAYLOAD_AUTO || !rounds(call, ranks)) return false;
   Terms most{Kind::raw, contributions, ranks};  // raw sums inside hosts round no more

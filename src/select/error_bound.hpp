@@ -28,17 +28,17 @@ constexpr double roundings(double k) noexcept { return k * (k + 1) / 2 - 1; }
 // since a raw sum is compressed again.
 double error_factor(const Call& call, const Terms& terms) noexcept;
 
-double absolute_bound(const Call& call, const Agreement& agreed) noexcept;
+double absolute_bound(const Call& call, const AgreedValues& agreed) noexcept;
 
 // Sets the other figures, given `absolute`. `magnitude`: the ranks agreed on it.
-Status divide(const Call& call, const Terms& terms, const Agreement& agreed, bool magnitude, Bound* bound) noexcept;
+Status divide(const Call& call, const Terms& terms, const AgreedValues& agreed, bool magnitude, Bound* bound) noexcept;
 
 // Per contribution, of an absolute bound. 0: values travel raw, or must be exact (e.g. for a range of 0).
 // invalid_bound: it is not finite, or it is for the result and additions may round by more.
-Status eps_of(const Call& call, const Terms& terms, const Agreement& agreed, double bound, double* eps) noexcept;
+Status eps_of(const Call& call, const Terms& terms, const AgreedValues& agreed, double bound, double* eps) noexcept;
 
 // The result's error before its last rounding; if the bound is for the result, with all additions.
-double error_of(const Call& call, const Terms& terms, const Agreement& agreed, double eps) noexcept;
+double error_of(const Call& call, const Terms& terms, const AgreedValues& agreed, double eps) noexcept;
 
 // A bound for the sum or mean of floating-point values itself.
 bool bounds_sum(const Call& call) noexcept;
@@ -47,7 +47,7 @@ bool bounds_sum(const Call& call) noexcept;
 bool rounds(const Call& call, int ranks) noexcept;
 
 // Additions in the type might use more than half of the bound: payload AUTO must add codes.
-bool adds_codes_alone(const Call& call, const Agreement& agreed, double bound, std::uint64_t contributions,
+bool adds_codes_alone(const Call& call, const AgreedValues& agreed, double bound, std::uint64_t contributions,
                       int ranks) noexcept;
 
 }  // namespace stretto::select

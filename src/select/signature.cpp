@@ -48,7 +48,7 @@ Signature signature_of(const Call& c, const Needs& needs, Status own, int rank, 
   if (own == Status::ok && needs.sample) {
     double eps = 0;
     const auto terms = Terms{payload::Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
-    const Agreement own_values{s.values, 1, {}};
+    const AgreedValues own_values{s.values, 1, {}};
     if (eps_of(c, terms, own_values, absolute_bound(c, own_values), &eps) == Status::ok)
       s.add_sample(eps > 0 || !is_floating(c.type) ? sampled_ratios(c, rank, ranks, eps) : kBestRatios);
   }

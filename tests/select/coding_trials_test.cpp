@@ -67,7 +67,7 @@ Decision decided(Selector& selector, const Call& call, std::uint64_t took, Shrin
   Decision d = selector.decide(call, {});
   EXPECT_TRUE(d.needs.sample);
   selector.learn(call, took);
-  Agreement agreed;
+  AgreedValues agreed;
   agreed.ratios = ratios;
   EXPECT_EQ(selector.complete(call, agreed, {}, &d), Status::ok) << message();
   return d;

@@ -33,9 +33,9 @@ Call allreduce(double bound, stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION, s
   return c;
 }
 
-const Agreement none;  // no range is agreed on
+const AgreedValues none;  // no range is agreed on
 
-Status eps_of(const Call& c, const Terms& t, const Agreement& agreed, double* eps) {
+Status eps_of(const Call& c, const Terms& t, const AgreedValues& agreed, double* eps) {
   return select::eps_of(c, t, agreed, absolute_bound(c, agreed), eps);
 }
 
@@ -121,12 +121,12 @@ TEST(ErrorBound, StatisticalScopeFollowsItsFormula) {
   EXPECT_EQ(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 2, STRETTO_SUM), bound / 2);
 }
 
-Agreement ranges(codec::Interval all, codec::Interval below) {
-  Agreement agreed;
+AgreedValues ranges(codec::Interval all, codec::Interval below) {
+  AgreedValues agreed;
   agreed.values = {all, below};
   return agreed;
 }
-Agreement range(double lo, double hi) {  // of the values below the threshold
+AgreedValues range(double lo, double hi) {  // of the values below the threshold
   return ranges({-INFINITY, INFINITY}, {lo, hi});
 }
 
@@ -157,7 +157,7 @@ TEST(ErrorBound, AFractionOfANarrowRangeFarFromZeroKeepsItsDigits) {
 }
 
 TEST(ErrorBound, AResultBoundCoversQuantisationAndAdditions) {
-  const Agreement values = ranges({-2, 8}, {-2, 8});
+  const AgreedValues values = ranges({-2, 8}, {-2, 8});
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (const double bound : {1e-12, 1e-5, 0.3, 20.0, 1e4})
       for (const std::uint64_t K : {1u, 2u, 3u, 50u, 3000u})
@@ -190,7 +190,7 @@ TEST(ErrorBound, AResultBoundCoversQuantisationAndAdditions) {
 }
 
 TEST(ErrorBound, WhatMayAddRawIsNeverRefusedWhereNothingIsForced) {
-  const Agreement values = ranges({-2, 8}, {-2, 8});
+  const AgreedValues values = ranges({-2, 8}, {-2, 8});
   int alone = 0, open = 0;
   for (const stretto_type type : {STRETTO_F16, STRETTO_BF16, STRETTO_F32, STRETTO_F64})
     for (double bound = 1e-17; bound < 1e3; bound *= 3)

@@ -24,7 +24,7 @@ class Mixed : public testing::Test {
   void expect_kept(const schedule::Algorithm& algorithm, const schedule::Groups& groups, stretto_op op) {
     constexpr int ranks = 9;
     const auto all = inputs<T>(ranks, kElements, 3.0);
-    select::Agreement agreed;
+    select::AgreedValues agreed;
     for (const auto& x : all)
       for (const auto v : x) agreed.values.all.merge({T::value(v), T::value(v)});
     call::Call asked;

@@ -41,7 +41,7 @@ struct Exchanges {
   std::uint64_t word(const select::Needs& needs) const noexcept { return is_uniform(needs) ? digest(own) : 0; }
   void take_equal_words(int ranks) noexcept;
 
-  select::Agreement agreement() const noexcept { return {merged.values, merged.contributions, merged.ratios()}; }
+  select::AgreedValues agreement() const noexcept { return {merged.values, merged.contributions, merged.ratios()}; }
 
   // Precondition: signed.
   Status start_words(stretto_comm_s& comm, const Call& call, const select::Decision& decision) noexcept;

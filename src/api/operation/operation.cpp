@@ -188,7 +188,7 @@ void Operation::leave_agreed() {
   }
   state_ = State::running;
   moved_ = true;
-  select::Agreement agreed = exchanges_.agreement();
+  select::AgreedValues agreed = exchanges_.agreement();
   if (exact_) agreed.ratios = {};
   const bool mixed =
       exchanges_.merged.devices > 0 && exchanges_.merged.devices < static_cast<std::uint32_t>(comm_.size);
