@@ -801,7 +801,7 @@ class Documents(unittest.TestCase):
             for name in names:
                 last = re.split(r"::|\.", name)[-1]
                 self.assertTrue(last in known or last.startswith("MPI_"), name)
-            # The walk on a device names where it leaves the blocking one: `run`, `form`, `Operation::start`, `leave_agreed`.
+            # The walk on a device names where it leaves the blocking one: `run`, `form`, `Agreement::begin`, `Movement::start`.
             length[walk] = len(names) if walk != "on a device" else length["blocking, between hosts"] + len(names) - 5
             self.assertEqual(length[walk], int(number), walk)
             self.assertLessEqual(length[walk], most.get(walk, 18), walk)

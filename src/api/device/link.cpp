@@ -13,7 +13,7 @@
 #include "api/creation/modules.hpp"
 #include "api/device/native.hpp"
 #include "api/device/placement.hpp"
-#include "api/operation/exchanges.hpp"
+#include "api/operation/words.hpp"
 #include "base/guarded.hpp"
 #include "call/enums.hpp"
 #include "call/schedule_names.hpp"
@@ -189,12 +189,9 @@ class LinkMaker {
   }
 
   Status exchange(const std::vector<std::uint64_t>& own, std::vector<std::uint64_t>* merged) {
-    payload::Spec spec;
-    spec.type = payload::Type::u64;
-    spec.op = payload::Op::bor;
     engine::Request request;
-    const Status s =
-        exchange_words(comm_, comm_.data, own.data(), merged->data(), own.size(), spec, timeout_, &request);
+    const Status s = exchange_words(comm_, comm_.data, own.data(), merged->data(), own.size(), {.op = payload::Op::bor},
+                                    timeout_, &request);
     return s == Status::ok ? request.wait() : s;
   }
 
@@ -237,6 +234,10 @@ Status force_native(const stretto_comm_s& comm, bool all_on_devices, Call* call)
 }
 
 }  // namespace
+
+bool must_link(const stretto_comm_s& comm, const Signature& merged) noexcept {
+  return merged.devices == static_cast<std::uint32_t>(comm.size) && comm.size > 1 && !comm.device_link.made;
+}
 
 Status link(stretto_comm_s& comm, const Signature& merged, Call* call) {
   const auto all = static_cast<std::uint32_t>(comm.size);

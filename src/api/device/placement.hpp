@@ -15,6 +15,9 @@ Status place(stretto_comm_s& comm, Call* call) noexcept;
 // is the devices'. Refusals are equal on all ranks.
 Status link(stretto_comm_s& comm, const Signature& merged, Call* call);
 
+// link() waits for other ranks.
+bool must_link(const stretto_comm_s& comm, const Signature& merged) noexcept;
+
 Status find_values(stretto_comm_s& comm, Call* call) noexcept;
 
 }  // namespace stretto::api

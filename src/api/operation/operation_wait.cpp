@@ -25,121 +25,93 @@ void let_others_progress(stretto_comm_s& comm) noexcept {
 }  // namespace
 
 void Operation::lead(Guard& guard) noexcept {
-  if (decision_.choice.split == 0 || done()) {
-    publish();
-    return;
-  }
-  const auto leads = [this] { return !done() && (!data_started() || (pending_ && pending_->leads())); };
-  if (meeting_runs_) {
-    lead_in_memory(guard);
-    return;
-  }
-  comm_.set_caller_leads(true);
-  Clock::time_point since = Clock::now();
+  if (c_.decision.choice.split == 0 || done()) return publish();
+  stretto_comm_s& comm = c_.comm;
+  const bool in_memory = agreement_.moves_data();
+  const auto leads = [&] {
+    if (in_memory) return agreement_.meeting() && agreement_.meeting()->leads();
+    return !done() && (!data_started() || (movement_.pending() && movement_.pending()->leads()));
+  };
+  const auto moves = [&] {
+    if (in_memory) return agreement_.meeting()->lead();
+    const std::uint64_t moved = comm.moves();
+    comm.progress({.beside = false, .after = false});
+    return comm.moves() != moved;
+  };
+  comm.set_caller_leads(true);
+  CallState::Clock::time_point since = CallState::Clock::now();
   Waiting waiting(true);
-  while (Clock::now() - since < kPatience) {
-    const std::uint64_t moved = comm_.moves();
-    comm_.progress({.beside = false, .after = false});
-    if (!leads()) break;
-    if (comm_.moves() != moved) {
-      since = Clock::now();
+  while (leads() && CallState::Clock::now() - since < kPatience) {
+    if (moves()) {
+      since = CallState::Clock::now();
       waiting.reset();
-    } else {
+    } else if (leads()) {
       give_way(guard, waiting);
     }
   }
-  comm_.set_caller_leads(false);
-  publish();
-}
-
-void Operation::lead_in_memory(Guard& guard) noexcept {
-  comm_.set_caller_leads(true);
-  Clock::time_point since = Clock::now();
-  Waiting waiting(true);
-  while (meeting_ && meeting_->leads() && Clock::now() - since < kPatience) {
-    if (meeting_->lead()) {
-      since = Clock::now();
-      waiting.reset();
-    } else {
-      give_way(guard, waiting);
-    }
-  }
-  comm_.backends.node->end_lead();
-  comm_.set_caller_leads(false);
+  if (in_memory) comm.backends.node->end_lead();
+  comm.set_caller_leads(false);
   publish();
 }
 
 // Gives the core away in the engine's wait. False: there is other work, or no such wait.
 bool Operation::wait_alone() noexcept try {
-  if (comm_.live().size() != 1) return false;
-  if (exchanges_.request.active()) {
-    const Status s = exchanges_.request.wait(exchanges_.carried ? &ran_ : nullptr);
-    state_ == State::agreeing ? leave_agreeing(s) : leave_counting(s);
-  } else if (meeting_) {
-    Status s = Status::ok;
-    meeting_->wait(&s, nullptr);
-    leave_meeting(s);
-  } else {
-    Status s = Status::ok;
-    if (!pending_ || !pending_->wait(&s, &ran_)) return false;
-    pending_.reset();
-    leave_running(s);
-  }
+  if (c_.comm.live().size() != 1) return false;
+  const std::optional<Step> step = phase_ == Phase::agreement ? agreement_.wait() : movement_.wait();
+  if (!step) return false;
+  follow(*step);
   if (!done()) advance(true, true);
   return true;
 } catch (...) {
-  lose(kRunning.fail_caught());
+  follow(Step::lose(kRunning.fail_caught()));
   return true;
 }
 
-void Operation::late(const Operation* first, double waited, const char* why) noexcept {
-  if (!waits_in_line()) {
-    pending_.reset();
-    const auto& library = comm_.device_link.library;
-    leave_running(fail(Status::timeout, "{}{}'s own {} is not complete after {:.3g} s", why,
-                       call_.device && library ? library->name() : "the MPI", name(call_.collective), waited));
-    return;
-  }
-  lose(fail(Status::timeout,
-            "{}{} waits for {} of {} elements, the first of {} that were started before it, which is not complete "
-            "after {:.3g} s",
-            why, name(call_.collective), name(first->call_.collective), first->call_.count, comm_.live().size() - 1,
-            waited));
+Status Operation::too_late(const Operation* first, double waited, const char* why) const noexcept {
+  const stretto_comm_s& comm = c_.comm;
+  const Call& call = c_.call;
+  if (waits_in_line())
+    return fail(Status::timeout,
+                "{}{} waits for {} of {} elements, the first of {} that were started before it, which is not complete "
+                "after {:.3g} s",
+                why, name(call.collective), name(first->c_.call.collective), first->c_.call.count,
+                comm.live().size() - 1, waited);
+  const auto& library = comm.device_link.library;
+  return fail(Status::timeout, "{}{}'s own {} is not complete after {:.3g} s", why,
+              call.device && library ? library->name() : "the MPI", name(call.collective), waited);
 }
 
 Status Operation::wait(Guard& guard) noexcept {
+  using Clock = CallState::Clock;
   constexpr std::chrono::milliseconds between_questions(50);
   constexpr std::chrono::microseconds between_progress(100);  // an MPI may sleep while it looks for messages
+  stretto_comm_s& comm = c_.comm;
   Clock::time_point since = Clock::now();
   Clock::time_point asked = since, progressed = since;
   const Operation* first = nullptr;
   Waiting waiting(true);
   while (!done()) {
     if (wait_alone()) continue;
-    comm_.progress({}, true, this);
+    comm.progress({}, true, this);
     if (done()) break;
-    if (waits_in_line() && comm_.live().front() != first) {
-      first = comm_.live().front();
+    if (waits_in_line() && comm.live().front() != first) {
+      first = comm.live().front();
       since = Clock::now();
     }
-    const double limit = timeout_of(call_.settings.options);
-    const bool waits = waits_in_line() || (pending_ && decision_.choice.provider != Provider::schedules);
+    const double limit = timeout_of(c_.call.settings.options);
+    const bool waits = waits_in_line() || (movement_.pending() && c_.decision.choice.provider != Provider::schedules);
     const Clock::time_point now = Clock::now();
     const double waited = std::chrono::duration<double>(now - since).count();
     if (now - progressed >= between_progress) {
       progressed = now;
-      let_others_progress(comm_);
+      let_others_progress(comm);
     }
-    if (waits && limit > 0 && waited > limit) {
-      late(first, limit, "");
+    const bool is_late = waits && limit > 0 && waited > limit, asks = waits && now - asked >= between_questions;
+    if (asks) asked = now;
+    if (is_late || (asks && interrupted())) {
+      movement_.abandon();
+      follow(Step::lose(is_late ? too_late(first, limit, "") : too_late(first, waited, "interrupted: ")));
       break;
-    }
-    if (waits && now - asked >= between_questions) {
-      asked = now;
-      if (interrupted()) {
-        late(first, waited, "interrupted: ");
-        break;
-      }
     }
     give_way(guard, waiting);
   }

@@ -6,11 +6,10 @@
 #include <cstring>
 #include <new>
 
-#include "api/operation/carried.hpp"
 #include "api/operation/form.hpp"
 #include "api/operation/operation.hpp"
+#include "api/operation/words.hpp"
 #include "api/report.hpp"
-#include "api/rounding.hpp"
 #include "call/agreement.hpp"
 #include "select/signature.hpp"
 
@@ -53,22 +52,20 @@ struct AtOnce {
 
 Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* send, void* recv, bool* same,
                            engine::Report* ran) noexcept {
-  select::Needs needs;
-  needs.check = true;
-  engine::Words words;
-  words.what = schedule::name(c.shape.collective);
-  words.word = word_of(c.digest, needs, c.carried, comm.unchecked());
-  if (c.carried) words.load = load_of(c.shape, send, recv);
-  words.timeout = timeout_of(c.options.timeout);
-  words.same = same;
   engine::Request request;
-  const Status s = comm.agreement.start(words, &request);
+  const Status s = comm.agreement.start({.what = schedule::name(c.shape.collective),
+                                         .word = word_of(c.digest, {.check = true}, c.carried, comm.unchecked()),
+                                         .load = c.carried ? load_of(c.shape, send, recv) : engine::Load{},
+                                         .timeout = timeout_of(c.options.timeout),
+                                         .same = same},
+                                        &request);
   return s == Status::ok ? request.wait(ran) : s;
 }
 
 // False: the ranks' words differ, and nothing ran; true: it ran, or the comparison failed.
-[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const AtOnce& c, backend::PreparedCall* call,
-                                       const void* send, void* recv, Status* ended) noexcept {
+template <class Run>
+[[gnu::noinline]] bool compare_and_run(stretto_comm_s& comm, const AtOnce& c, const Run& run, const void* send,
+                                       void* recv, Status* ended) noexcept {
   const stretto_options& o = c.options;
   const Clock::time_point begun = o.report ? Clock::now() : Clock::time_point{};
   bool same = true;
@@ -83,15 +80,13 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
   if (other_forms || (s == Status::ok && !same)) return false;  // the exchange tells what differs
   const double agree_seconds = o.report && c.digest != 0 && !c.carried ? seconds_since(begun) : 0;
   const bool moves = c.digest == 0 || c.shape.collective != Collective::barrier || o.schedule != nullptr;
-  if (s == Status::ok && moves && !c.carried) s = call->run(send, recv, o.timeout);
+  if (s == Status::ok && moves && !c.carried) s = run();
   if (s != Status::ok) comm.give_up(s, message());
   if (s == Status::ok && o.report) {
     select::Decision d;
     d.choice.provider = c.provider;
     d.choice.why = c.why;
-    if (reduces(c.shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
-    d.bound.rounding = unseen_additions(c.shape, d.inputs);
-    if (c.carried) d = carried_decision(comm, c.shape, std::move(d), &ran);
+    complete_raw(comm, c.shape, c.carried, &d, &ran);
     report({.comm = comm,
             .shape = c.shape,
             .options = o,
@@ -110,24 +105,11 @@ Status compare_by_messages(stretto_comm_s& comm, const AtOnce& c, const void* se
 // may have been *compared.
 bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, const PreparedName* as,
                  Status* ended, bool* compared) noexcept {
-  class FirstRun final : public backend::PreparedCall {
-   public:
-    FirstRun(backend::Backend& b, const Call& c, const select::Decision& d) noexcept : b_(b), c_(c), d_(d) {}
-    Status run(const void*, void*, double) noexcept override {
-      engine::Report ran;
-      return b_.run(c_, d_, &ran);
-    }
-
-   private:
-    backend::Backend& b_;
-    const Call& c_;
-    const select::Decision& d_;
-  };
   const bool carried = travels_with_word(comm, call, d);
   const bool at_once = carried || (d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call)
                                                             : d.choice.provider != Provider::schedules);
   const bool decided = d.made && !d.samples_later && at_once && !d.streams();
-  if (!decided || !comm.is_free() || (d.needs.check && !compares_words(call, comm))) return false;
+  if (!decided || !comm.is_free()) return false;
   // Values are merged, or an Operation counts the messages.
   const bool waits = d.needs.values() || (d.choice.through_nodes() && !carried);
   if (waits && d.needs.check && agrees_by_messages(comm)) return false;
@@ -139,8 +121,11 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   PreparedName own;
   if (!as && key_of(shape, buffers_kind(call.send, call.recv), o, &own.key)) as = &own;
   if (as) comm.prepared.keep(comm, *as, call, d, digest, carried);
-  FirstRun run(comm.backends.of(d.choice.provider), call, d);
-  *compared = !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest, carried}, &run, call.send,
+  const auto run = [&] {
+    engine::Report ran;
+    return comm.backends.of(d.choice.provider).run(call, d, &ran);
+  };
+  *compared = !compare_and_run(comm, {shape, o, d.choice.provider, d.choice.why, digest, carried}, run, call.send,
                                call.recv, ended);
   return !*compared;
 }
@@ -161,8 +146,9 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
   if (o.report && line->why.lacks_prediction()) return false;
   if (line->digest != 0 || o.report) [[unlikely]] {
-    *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried},
-                                 line->call.get(), send, recv, ended);
+    const auto run = [&] { return line->call->run(send, recv, o.timeout); };
+    *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried}, run, send,
+                                 recv, ended);
     return !*compared;
   }
   *ended = line->run(comm, send, recv, o.timeout);
@@ -191,10 +177,6 @@ void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, con
            .why = d.choice.why};
 }
 
-bool compares_words(const Call& call, const stretto_comm_s& comm) noexcept {
-  return call.settings.options.check && comm.size > 1 && !call.nonblocking;
-}
-
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,
                 const PreparedName* as, bool compared, std::optional<void*> stream) noexcept {
   if (const Status s = usable(comm); s != Status::ok) return s;
@@ -208,8 +190,8 @@ Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stre
   if (Status s = own; own == Status::ok && !call.device && !stream && !compared &&
                       run_at_once(*comm, call, decision, as, &s, &compared))
     return s;
-  Operation operation(*comm);
-  operation.start(std::move(call), std::move(decision), own, compared);
+  Operation operation(*comm, compared);
+  operation.start(std::move(call), std::move(decision), own);
   return operation.wait(guard);
 }
 

@@ -101,9 +101,6 @@ class PreparedCalls {
   bool asks_for_devices_ = false;
 };
 
-// Every blocking call with check = 1 first compares words, in a host's memory or by messages.
-bool compares_words(const call::Call& call, const stretto_comm_s& comm) noexcept;
-
 // Runs a blocking call, and keeps it under the name `as`, or, if null, by its arguments. `compared`: the ranks have
 // compared words. A call in the order of a `stream` is not kept.
 Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stretto_call& record,

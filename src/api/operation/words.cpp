@@ -1,4 +1,4 @@
-#include "api/operation/carried.hpp"
+#include "api/operation/words.hpp"
 
 #include "api/communicator.hpp"
 #include "api/rounding.hpp"
@@ -8,9 +8,8 @@
 #include "engine/tags.hpp"
 
 namespace stretto::api {
-namespace {
 
-void merge_one(const void* from, void* into) {
+void merge_signature(const void* from, void* into) {
   call::Signature a, b;
   std::memcpy(&a, from, sizeof a);
   std::memcpy(&b, into, sizeof b);
@@ -18,7 +17,20 @@ void merge_one(const void* from, void* into) {
   std::memcpy(into, &b, sizeof b);
 }
 
-}  // namespace
+Status exchange_words(stretto_comm_s& comm, engine::Engine& engine, const void* in, void* out, std::size_t words,
+                      payload::Spec spec, double timeout, engine::Request* request, std::uint64_t number) {
+  spec.type = payload::Type::u64;
+  engine::Work c;
+  c.schedule = comm.exchanges.get(
+      "recursive_doubling", {.collective = Collective::allreduce, .ranks = comm.size, .rank = comm.rank, .blocks = 1});
+  if (!c.schedule || c.schedule->blocks != 1)
+    return fail(Status::internal, "no schedule of one block for the exchange");
+  c.payload = spec;
+  c.blocks.push_back({words, in, out});
+  c.options.segment_bytes = 0;
+  c.options.timeout = timeout;
+  return engine.start(c, request, number);
+}
 
 bool agrees_by_messages(const stretto_comm_s& comm) noexcept { return comm.size > 1 && !comm.backends.node; }
 
@@ -56,7 +68,7 @@ engine::Load merging(const call::Signature& own, call::Signature* merged) noexce
   load.bytes = sizeof own;
   load.in = &own;
   load.out = merged;
-  load.merge = merge_one;
+  load.merge = merge_signature;
   return load;
 }
 
@@ -68,16 +80,16 @@ std::uint64_t word_of(std::uint64_t digest, const select::Needs& needs, bool car
   return digest == 0 ? 0 : engine::mix(engine::mix(digest, also), unchecked) | 1;
 }
 
-select::Decision carried_decision(const stretto_comm_s& comm, const Shape& shape, select::Decision d,
-                                  engine::Report* ran) noexcept {
-  if (reduces(shape.collective)) d.inputs = d.contributions = static_cast<std::uint64_t>(comm.size);
-  d.bound.rounding = unseen_additions(shape, d.inputs);
-  const float mpi = d.choice.why.mpi;
-  d.choice = {};
-  d.choice.provider = Provider::schedules;
-  d.choice.why = {select::Reason::agreement, 0, mpi};
+void complete_raw(const stretto_comm_s& comm, const Shape& shape, bool carried, select::Decision* d,
+                  engine::Report* ran) noexcept {
+  if (reduces(shape.collective)) d->inputs = d->contributions = static_cast<std::uint64_t>(comm.size);
+  d->bound.rounding = unseen_additions(shape, d->inputs);
+  if (!carried) return;
+  const float mpi = d->choice.why.mpi;
+  d->choice = {};
+  d->choice.provider = Provider::schedules;
+  d->choice.why = {select::Reason::agreement, 0, mpi};
   copy_text("recursive_doubling", ran->algorithm);
-  return d;
 }
 
 }  // namespace stretto::api
