@@ -93,7 +93,7 @@ class Meeting : public Pending {
   virtual void drive(engine::Lanes lanes) noexcept = 0;
   // Moves the steps before the work, which cores leave to the starting call until NodeBackend::end_lead(). True:
   // something moved.
-  virtual bool lead() noexcept = 0;
+  virtual bool move_lead() noexcept = 0;
 };
 
 class NodeBackend : public Backend {

@@ -199,7 +199,7 @@ class Node final : public NodeBackend {
     bool same() const noexcept override { return same_; }
     int split() const noexcept override { return tree_ ? tree_->steps.split : 0; }
     bool leads() const noexcept override { return lane_.started.leads(*this); }
-    bool lead() noexcept override { return lane_.started.lead(); }
+    bool move_lead() noexcept override { return lane_.started.move_lead(); }
     void drive(engine::Lanes lanes) noexcept override {
       if (!done()) lane_.started.drive({lanes.before, lanes.beside || !tree_, lanes.after});
     }

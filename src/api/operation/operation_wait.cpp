@@ -33,7 +33,7 @@ void Operation::lead(Guard& guard) noexcept {
     return !done() && (!data_started() || (movement_.pending() && movement_.pending()->leads()));
   };
   const auto moves = [&] {
-    if (in_memory) return agreement_.meeting()->lead();
+    if (in_memory) return agreement_.meeting()->move_lead();
     const std::uint64_t moved = comm.moves();
     comm.progress({.beside = false, .after = false});
     return comm.moves() != moved;

@@ -60,7 +60,7 @@ bool Started::leads(const Task& task) noexcept {
   return !task.done() && front() == &task && task.lane_.load(std::memory_order_relaxed) == schedule::Lane::before;
 }
 
-bool Started::lead() noexcept {
+bool Started::move_lead() noexcept {
   leads_.store(true);
   return drive({.beside = false, .after = false});
 }

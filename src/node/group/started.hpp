@@ -62,7 +62,7 @@ class Started final : public Driven {
 
   // The starting call does the steps before the work while leads() is true. Cores leave them until end_lead().
   bool leads(const Task& task) noexcept;
-  bool lead() noexcept;  // true: something moved
+  bool move_lead() noexcept;  // true: something moved
   void end_lead() noexcept { leads_.store(false); }
   // While a caller waits, the cores help it.
   void expect(int more_waiting) noexcept { waiting_.fetch_add(more_waiting); }

@@ -259,7 +259,7 @@ TEST(Tree, ALaneRunsOnlyByADriverThatTakesIt) {
       if (up) {
         EXPECT_FALSE(started.drive({.before = false}));  // a core while the caller leads
         while (started.leads(task)) {
-          if (!started.lead()) std::this_thread::yield();
+          if (!started.move_lead()) std::this_thread::yield();
         }
         started.end_lead();
         EXPECT_FALSE(task.done());
