@@ -46,17 +46,19 @@ PeersTime peers_time() noexcept {
   const int count = peers.count.load(std::memory_order_acquire);
   PeersTime sample{seconds(CLOCK_MONOTONIC), 0, 0};
   CoreSet all{};
+  int live = 0;
   for (int i = 0; i < count; ++i) {
     clockid_t clock{};
     CoreSet cores;
     const std::int32_t process = peers.processes[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
     if (clock_getcpuclockid(process, &clock) == 0) sample.used += seconds(clock);
     cores.find(process);
+    live += cores.count() > 0 ? 1 : 0;
     all.join(cores);
   }
   errno = saved;
   sample.cores = all.count();
-  return sample.cores < count ? sample : PeersTime{};
+  return sample.cores < live ? sample : PeersTime{};
 }
 
 bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept {

@@ -28,7 +28,8 @@ struct PeersTime {
   int cores = 0;    // on which they may run now; 0: unknown, or peers have a core each
 };
 
-// A program may bind its ranks anew at any time. Takes about a microsecond a peer.
+// A program may bind its ranks anew at any time. Cores are those of first threads, and time is of all threads: threads
+// bound elsewhere may hide that another program has the cores. Takes a few system calls a peer.
 PeersTime peers_time() noexcept;
 
 // Between the samples the peers used all their cores but 0.3 of one, which they leave when they sleep and wake. False
@@ -38,7 +39,7 @@ bool peers_used_cores(const PeersTime& before, const PeersTime& after) noexcept;
 class PeersWatch {
  public:
   // Peers had the core that was taken. False where they left a part unused, twice in succession over 4 ms or more, or
-  // `now` has no cores. More than 2 s, or samples of different cores, say nothing.
+  // `now` has no cores. More than 2 s, or samples of different numbers of cores, say nothing.
   bool had_cores(const PeersTime& now) noexcept;
 
  private:

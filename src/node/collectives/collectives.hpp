@@ -151,7 +151,7 @@ class Collectives {
   template <class Describe>
   Status move(const CallRecord& call, const Describe& describe) noexcept;
   Status finish_call(Status s) noexcept;
-  // `moves` includes reduce-scatters, and stores into other ranks' outputs.
+  // `moves` includes stores into other ranks' outputs and, where each rank has a core, reduce-scatters.
   enum class Use : std::uint8_t { moves, allreduce, reduce };
   static constexpr std::size_t index(Use use) noexcept { return static_cast<std::size_t>(use); }
   static constexpr std::size_t kUses = 3;

@@ -119,6 +119,8 @@ Status Collectives::agree_on_stores(const TrialTimes& mine, Use use) noexcept {
 // Every rank counts the bytes alike.
 Status Collectives::try_when_due(Use use, std::size_t bytes) noexcept {
   if (fixed_stores_ || size() == 1) return Status::ok;
+  // Several threads may drive a started call, and none of their clocks has its processor time.
+  if (use != Use::moves && group_->oversubscribed() && group_->patience().suspend != nullptr) return Status::ok;
   std::uint64_t& until = until_tried_[index(use)];
   if (bytes < until) {
     until -= bytes;
