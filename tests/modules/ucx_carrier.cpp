@@ -189,6 +189,7 @@ void ends_alone(Carrier& c) {
 }  // namespace
 
 int main() {
+  setenv("UCX_RNDV_THRESH", "65536", 0);  // UCX 1.18 over TCP would end long sends before anybody takes them
   std::unique_ptr<stretto::carrier::Store> store;
   std::unique_ptr<modules::UcxWorker> worker;
   stretto::carrier::Participant me{
