@@ -403,9 +403,10 @@ __main__.main()
     assert (stretto.home / "y.raw").stat().st_size == (stretto.home / "x.f32").stat().st_size
 
 
-def test_progress_is_shown_on_a_terminal_alone():
+def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
     from rich.console import Console  # noqa: PLC0415
 
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one shows no progress
     for terminal in (False, True):
         console = Console(force_terminal=terminal, file=open(os.devnull, "w"), record=True)
         with transfer.progress(console, "working", 100) as tell:
