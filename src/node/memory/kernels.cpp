@@ -25,7 +25,7 @@ const char* name(Stores s) noexcept {
 #if defined(__x86_64__)
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kAhead = 48;  // lines: about the outstanding misses of a second-level cache
 
 // To an aligned destination. Ahead: prefetches each line `ahead` lines before its copy.
@@ -33,15 +33,15 @@ using Lines = void (*)(char*, const char*, std::size_t) noexcept;
 
 template <bool Ahead>
 inline void ask(const char* from, std::size_t i, std::size_t lines) noexcept {
-  if constexpr (Ahead) __builtin_prefetch(from + std::min(i + kAhead, lines - 1) * kLine, 0, 2);
+  if constexpr (Ahead) __builtin_prefetch(from + std::min(i + kAhead, lines - 1) * kCacheLine, 0, 2);
 }
 
 template <bool Ahead, bool Streams>
 [[gnu::target("avx512f")]] void lines_512(char* to, const char* from, std::size_t lines) noexcept {
   for (std::size_t i = 0; i < lines; ++i) {
     ask<Ahead>(from, i, lines);
-    auto* const at = reinterpret_cast<__m512i*>(to + i * kLine);
-    const __m512i value = _mm512_loadu_si512(from + i * kLine);
+    auto* const at = reinterpret_cast<__m512i*>(to + i * kCacheLine);
+    const __m512i value = _mm512_loadu_si512(from + i * kCacheLine);
     if constexpr (Streams)
       _mm512_stream_si512(at, value);
     else
@@ -79,14 +79,14 @@ Lines find_lines() noexcept {
   if (__builtin_cpu_supports("avx")) return lines_256<Ahead, Streams>;
   return lines_128<Ahead, Streams>;
 }
-const Lines kStream = find_lines<false, true>(), kFetchPlain = find_lines<true, false>(),
-            kFetchStreaming = find_lines<true, true>();
+const Lines kCopyStreaming = find_lines<false, true>(), kCopyFetched = find_lines<true, false>(),
+            kCopyFetchedStreaming = find_lines<true, true>();
 
 // At least one line.
 void copy_lines(char* to, const char* from, std::size_t bytes, Lines copy) noexcept {
-  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
+  const std::size_t head = (kCacheLine - reinterpret_cast<std::uintptr_t>(to) % kCacheLine) % kCacheLine;
   std::memcpy(to, from, head);
-  const std::size_t lines = (bytes - head) / kLine, tail = (bytes - head) % kLine;
+  const std::size_t lines = (bytes - head) / kCacheLine, tail = (bytes - head) % kCacheLine;
   copy(to + head, from + head, lines);
   std::memcpy(to + bytes - tail, from + bytes - tail, tail);
 }
@@ -95,21 +95,22 @@ void copy_lines(char* to, const char* from, std::size_t bytes, Lines copy) noexc
 
 void copy(void* to, const void* from, std::size_t bytes, Stores stores) noexcept {
   if (bytes == 0) return;
-  if (stores == Stores::plain || bytes < 4 * kLine) {
+  if (stores == Stores::plain || bytes < 4 * kCacheLine) {
     std::memcpy(to, from, bytes);
     return;
   }
-  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes, kStream);
+  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes, kCopyStreaming);
   _mm_sfence();
 }
 
 void copy_theirs(void* to, const void* from, std::size_t bytes, Stores stores) noexcept {
-  if (bytes < kAhead * kLine) {
+  if (bytes < kAhead * kCacheLine) {
     copy(to, from, bytes, stores);
     return;
   }
   const bool plain = stores == Stores::plain;
-  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes, plain ? kFetchPlain : kFetchStreaming);
+  copy_lines(static_cast<char*>(to), static_cast<const char*>(from), bytes,
+             plain ? kCopyFetched : kCopyFetchedStreaming);
   if (!plain) _mm_sfence();
 }
 #else
