@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "api/device/placement.hpp"
-#include "api/operation/words.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "call/enums.hpp"
 #include "select/signature.hpp"
@@ -23,8 +22,8 @@ bool meets_in_memory(const CallState& c) noexcept {
 
 // Ranks may have different splits: the steps are equal, only their cores differ.
 void choose_split(CallState& c) noexcept {
-  const CommunicationCores& cores = CommunicationCores::mine();
   if (!c.call.nonblocking || !c.decision.made) return;
+  const CommunicationCores& cores = CommunicationCores::mine();
   if (moves_in_memory(c) ? cores.of_host() > 0 : c.comm.is_driven() && cores.on())
     c.decision.choice.split = c.comm.selector.split(c.call, c.decision.choice, cores.of_host());
 }
@@ -41,10 +40,6 @@ void Signatures::sign(const CallState& c, Status failure, std::uint64_t unchecke
   if (c.decision.needs.sample && !c.call.nonblocking) own.took = c.comm.selector.took(c.call);
   merged = own;
   made = true;
-}
-
-Agreement::Agreement(CallState& c, bool compared) noexcept : c_(c), compared_(compared) {
-  if (compared && agrees_by_messages(c.comm)) c.agreement_run = number_ = c.comm.agreement.latest();
 }
 
 Step Agreement::begin(Status own) noexcept {

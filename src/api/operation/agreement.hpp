@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "api/operation/phase.hpp"
+#include "api/operation/words.hpp"
 #include "backend/backend.hpp"
 #include "call/agreement.hpp"
 
@@ -33,7 +34,9 @@ struct Signatures {
 class Agreement {
  public:
   // `compared`: the ranks have compared words, and must exchange signatures.
-  Agreement(CallState& c, bool compared) noexcept;
+  Agreement(CallState& c, bool compared) noexcept : c_(c), compared_(compared) {
+    if (compared && agrees_by_messages(c.comm)) c.agreement_run = number_ = c.comm.agreement.latest();
+  }
 
   // `own`: the failure found in the arguments, with this thread's message.
   Step begin(Status own) noexcept;

@@ -23,27 +23,15 @@ bool CallState::goes_exact(Status refusal) noexcept {
   return true;
 }
 
-void Operation::start(Call&& call, select::Decision&& decision, Status own) noexcept {
+void Operation::start(Status own) noexcept {
   stretto_comm_s& comm = c_.comm;
-  c_.call = std::move(call);
-  c_.decision = std::move(decision);
-  if (const Status s = comm.refusal(); s != Status::ok) return finish(s);
+  c_.begun = CallState::Clock::now();
+  if (const Status s = comm.refusal(); s != Status::ok) return finish(Step::end(s));
   if (const Status s = guarded("to start a collective", [&] { comm.enlist(this); }); s != Status::ok)
-    return follow(Step::lose(s));
+    return finish(Step::lose(s));
   follow(agreement_.begin(own));
   const bool driven = (agreement_.meeting() || comm.is_driven()) && CommunicationCores::mine().on();
   if (!done() && !(c_.call.nonblocking && driven)) comm.progress();
-}
-
-// The one place that chooses the next phase.
-void Operation::follow(Step step) noexcept {
-  switch (step.next) {
-    case Step::Next::wait: return;
-    case Step::Next::move: phase_ = Phase::movement; return;
-    case Step::Next::lose: c_.comm.give_up(step.status, message(), c_.data_run, c_.agreement_run); break;
-    case Step::Next::end: break;
-  }
-  finish(step.status);
 }
 
 void Operation::advance(bool may_start_data, bool may_block) noexcept try {
@@ -58,7 +46,7 @@ void Operation::advance(bool may_start_data, bool may_block) noexcept try {
   follow(movement_.start(agreement_));
   if (waits_in_line()) follow(leave_line(c_.comm.size == 1));  // one rank waits for no other
 } catch (...) {
-  follow(Step::lose(kRunning.fail_caught()));
+  finish(Step::lose(kRunning.fail_caught()));
 }
 
 // Precondition: it waits in line.
@@ -78,8 +66,9 @@ bool Operation::is_first_to_sign() const noexcept {
   return *std::find_if(live.begin(), live.end(), may_sign) == this;
 }
 
-void Operation::finish(Status s) noexcept {
-  status_ = s;
+void Operation::finish(Step step) noexcept {
+  const Status s = status_ = step.status;
+  if (step.next == Step::Next::lose) c_.comm.give_up(s, message(), c_.data_run, c_.agreement_run);
   phase_ = Phase::done;
   if (s != Status::ok) copy_message(c_.message);
   const Call& call = c_.call;

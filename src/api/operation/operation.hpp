@@ -23,8 +23,11 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
+  // Before start(): takes the call and its decision.
+  CallState& state() noexcept { return c_; }
+
   // `own`: the failure found in the arguments, with this thread's message.
-  void start(Call&& call, select::Decision&& decision, Status own) noexcept;
+  void start(Status own) noexcept;
 
   // Between a nonblocking call's start() and its return: publishes it, and does the lead steps of a split tree. Gives
   // up if nothing moves for a moment, since it may not wait for other ranks. `guard` as in wait().
@@ -58,8 +61,14 @@ class Operation {
   enum class Phase : std::uint8_t { agreement, movement, done };
   static constexpr Purpose kRunning = "to run a collective";
 
-  void follow(Step step) noexcept;
-  void finish(Status s) noexcept;
+  // The one place that chooses the next phase.
+  void follow(Step step) noexcept {
+    if (step.next == Step::Next::move)
+      phase_ = Phase::movement;
+    else if (step.next != Step::Next::wait)
+      finish(step);
+  }
+  void finish(Step step) noexcept;
   bool waits_in_line() const noexcept {
     return phase_ == Phase::agreement ? agreement_.is_comparing() : !done() && movement_.is_queued();
   }

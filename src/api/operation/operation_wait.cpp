@@ -63,7 +63,7 @@ bool Operation::wait_alone() noexcept try {
   if (!done()) advance(true, true);
   return true;
 } catch (...) {
-  follow(Step::lose(kRunning.fail_caught()));
+  finish(Step::lose(kRunning.fail_caught()));
   return true;
 }
 
@@ -110,7 +110,7 @@ Status Operation::wait(Guard& guard) noexcept {
     if (asks) asked = now;
     if (is_late || (asks && interrupted())) {
       movement_.abandon();
-      follow(Step::lose(is_late ? too_late(first, limit, "") : too_late(first, waited, "interrupted: ")));
+      finish(Step::lose(is_late ? too_late(first, limit, "") : too_late(first, waited, "interrupted: ")));
       break;
     }
     give_way(guard, waiting);

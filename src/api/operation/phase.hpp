@@ -27,7 +27,7 @@ struct CallState {
   stretto_comm_s& comm;
   Call call;
   select::Decision decision;
-  Clock::time_point begun = Clock::now();
+  Clock::time_point begun{};
   double agree_seconds = 0;
   bool exact = false;
   bool moved = false;  // data; false: an agreement was all

@@ -146,7 +146,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
   if (o.report && line->why.lacks_prediction()) return false;
   if (line->digest != 0 || o.report) [[unlikely]] {
-    const auto run = [&] { return line->call->run(send, recv, o.timeout); };
+    const auto run = [=, &o] { return line->call->run(send, recv, o.timeout); };
     *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried}, run, send,
                                  recv, ended);
     return !*compared;
@@ -191,7 +191,9 @@ Status run_anew(stretto_comm_s* comm, const stretto_options* options, const stre
                       run_at_once(*comm, call, decision, as, &s, &compared))
     return s;
   Operation operation(*comm, compared);
-  operation.start(std::move(call), std::move(decision), own);
+  operation.state().call = std::move(call);
+  operation.state().decision = std::move(decision);
+  operation.start(own);
   return operation.wait(guard);
 }
 

@@ -28,12 +28,10 @@ Status open(stretto_comm comm, stretto_request* request, Guard* guard) noexcept 
 
 template <class Reads>
 void begin(stretto_request_s& r, const Reads& reads, Guard& guard) noexcept {
-  Call call;
-  call.nonblocking = true;
-  select::Decision decision;
-  const Status own = form(
-      r.comm, [&] { return reads(&call); }, &call, &decision);
-  r.operation.emplace(r.comm).start(std::move(call), std::move(decision), own);
+  CallState& c = r.operation.emplace(r.comm).state();
+  c.call.nonblocking = true;
+  r.operation->start(form(
+      r.comm, [&] { return reads(&c.call); }, &c.call, &c.decision));
   CommunicationCores::mine().wake();
   r.operation->lead(guard);
 }
