@@ -72,7 +72,7 @@ std::vector<int> usable_cores() {
   return cores;
 }
 
-void bind(pid_t process, int core) {
+void bind_process(pid_t process, int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
@@ -85,7 +85,7 @@ TEST(PeersTime, IsOfAllWhileTheyOutnumberTheirCores) {
   CoreSet unbound{};
   unbound.find();
   EXPECT_EQ(peers_time().cores, 0);
-  bind(0, cores.front());
+  bind_process(0, cores.front());
   add_peer(getpid());
   add_peer(getpid());
   EXPECT_EQ(peers_time().cores, 0) << "one peer, one core";
@@ -111,9 +111,9 @@ TEST(PeersTime, IsOfAllWhileTheyOutnumberTheirCores) {
   EXPECT_GT(after.when, before.when);
 
   if (cores.size() > 1) {
-    bind(child, cores[1]);
+    bind_process(child, cores[1]);
     EXPECT_EQ(peers_time().cores, 0) << "two peers, two cores";
-    bind(child, cores[0]);
+    bind_process(child, cores[0]);
     EXPECT_EQ(peers_time().cores, 1) << "bound to one again";
   }
 

@@ -20,9 +20,9 @@ constexpr int kTrials = 3;
 constexpr std::size_t kTrialBytes = 64 * 1024;    // per copy
 constexpr std::size_t kTrialSummed = 256 * 1024;  // per allreduce: a few chunks
 
-class Stopwatch {
+class TrialClock {
  public:
-  explicit Stopwatch(bool cores_are_shared) noexcept
+  explicit TrialClock(bool cores_are_shared) noexcept
       : clock_(cores_are_shared ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC), begun_(now()) {}
   double microseconds() const noexcept { return now() - begun_; }
 
@@ -51,13 +51,13 @@ Status Collectives::try_moves() noexcept {
     const std::uint64_t round = first + static_cast<std::uint64_t>(k);
     const Stores stores = k % 2 == 0 ? Stores::plain : Stores::streaming;
     if (const Status s = g.open(round, {&before, 1}, Group::Room::slot); s != Status::ok) return s;
-    const Stopwatch fill(g.oversubscribed());
+    const TrialClock fill(g.oversubscribed());
     copy_to_peer(g.slot(round), buffer, bytes, stores);
     const double spent = fill.microseconds();
     g.publish(round);
     const Line* line = nullptr;
     if (const Status s = g.await(after, round, &line); s != Status::ok) return s;
-    const Stopwatch read(g.oversubscribed());
+    const TrialClock read(g.oversubscribed());
     copy_from_slot(buffer + bytes, g.slot(after, round), bytes, Stores::plain, stores);
     best.least(stores, spent + read.microseconds());
     g.done(round + 1);
@@ -85,7 +85,7 @@ Status Collectives::try_reductions(Use use) noexcept {
       const Stores stores = k < kTrials ? Stores::plain : Stores::streaming;
       stores_[index(use)] = stores;
       Reduction r(*this, task, one_level_);
-      const Stopwatch spent(group_->oversubscribed());
+      const TrialClock spent(group_->oversubscribed());
       if (const Status s = r.run(); s != Status::ok) return s;
       best.least(stores, spent.microseconds());
     }
