@@ -225,7 +225,7 @@ def test_known_variables_are_those_that_the_sources_read():
     benches = {name for file in (root / "bench").rglob("*.py") for name in SETTING.findall(file.read_text(encoding="utf-8"))}
     assert read - SAID - set(variables.KNOWN) == set()
     assert set(variables.KNOWN) - read - benches == set()
-    own = re.search(r"known = \{(.*?)\};", (root / "src/mpi/settings/variables.cpp").read_text(encoding="utf-8"), re.DOTALL)[1]
+    own = re.search(r"kKnown = \{(.*?)\};", (root / "src/mpi/settings/variables.cpp").read_text(encoding="utf-8"), re.DOTALL)[1]
     assert tuple(re.findall(r'"([A-Z_]+)"', own)) == variables.KNOWN == tuple(sorted(variables.KNOWN))
 
 
