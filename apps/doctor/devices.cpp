@@ -23,7 +23,7 @@ class Library {
   explicit operator bool() const noexcept { return handle_ != nullptr; }
   const std::string& why() const noexcept { return why_; }
 
-  // The function's status; `absent` if an older driver lacks it.
+  // The function's status; `kAbsent` if an older driver lacks it.
   template <class... A>
   int call(const char* name, A... arguments) const {
     const auto function = reinterpret_cast<int (*)(A...)>(dlsym(handle_, name));

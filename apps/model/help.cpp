@@ -16,7 +16,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Wraps words from column `left` on; the first line continues `line`.
+// Wraps words from column `kLeft` on; the first line continues `line`.
 std::string wrapped(std::string line, const std::string& text) {
   std::string all;
   std::istringstream words(text);

@@ -24,7 +24,7 @@
 namespace stretto::bench {
 namespace {
 
-constexpr std::array<int, 4> kMarks = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
+constexpr std::array<int, 4> kCallCounts = {1, 10, 100, 1000};  // numbers of calls whose total time is reported
 constexpr double kHopeless = 3;  // forced paths that take this many times the least are dropped
 constexpr int kProbes = 3;       // calls that decide this
 constexpr int kLooks = 5;        // turns that find the fastest forced path
@@ -144,13 +144,13 @@ class FirstCalls {
     const auto calls_in = [&](double sequences) {
       return static_cast<int>(std::min(1e6, (half / sequences - setup) / call));
     };
-    const int looked = std::clamp(calls_in(kLooks * static_cast<double>(kept.size())), kProbes, kMarks[2]);
+    const int looked = std::clamp(calls_in(kLooks * static_cast<double>(kept.size())), kProbes, kCallCounts[2]);
     turns(c, kLooks, looked, pointers(kept));
 
-    const int most = std::clamp(calls_in(2.0 * 3 * kLongTurns), kMarks[1], kMarks.back());
-    const int short_turns = static_cast<int>(half / (2.0 * 3 * (setup + kMarks[1] * call)));
+    const int most = std::clamp(calls_in(2.0 * 3 * kLongTurns), kCallCounts[1], kCallCounts.back());
+    const int short_turns = static_cast<int>(half / (2.0 * 3 * (setup + kCallCounts[1] * call)));
     std::vector<int> told;
-    for (const int mark : kMarks)
+    for (const int mark : kCallCounts)
       if (mark < most) told.push_back(mark);
     told.push_back(most);  // each with its fastest path: the first call's may be another than that of many
     std::map<std::string, Compared> compared;
@@ -188,8 +188,8 @@ class FirstCalls {
     Compared three{ours, best, best, ran(c, ours)};
     for (Contestant* of : {&three.ours, &three.best, &three.again}) of->totals.clear();
     const std::vector<Contestant*> all{&three.ours, &three.best, &three.again};
-    turns(c, std::clamp(short_turns, kLeastTurns, kMostTurns), kMarks[1], all);
-    if (most > kMarks[1]) turns(c, kLongTurns, most, all);
+    turns(c, std::clamp(short_turns, kLeastTurns, kMostTurns), kCallCounts[1], all);
+    if (most > kCallCounts[1]) turns(c, kLongTurns, most, all);
     return three;
   }
 
@@ -203,7 +203,8 @@ class FirstCalls {
         double total = 0;
         for (int i = 1; i <= n; ++i) {
           total += took[static_cast<std::size_t>(i - 1)];
-          if (i == n || std::find(kMarks.begin(), kMarks.end(), i) != kMarks.end()) of->totals[i].push_back(total);
+          if (i == n || std::find(kCallCounts.begin(), kCallCounts.end(), i) != kCallCounts.end())
+            of->totals[i].push_back(total);
         }
       }
     }

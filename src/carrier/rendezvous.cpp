@@ -18,8 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLook = 0.02;
-constexpr auto kAgain = std::chrono::milliseconds(300);
+constexpr double kLookEvery = 0.02;
+constexpr auto kAskAgainAfter = std::chrono::milliseconds(300);
 constexpr auto kNap = std::chrono::milliseconds(1);
 constexpr double kLongestWait = 1e9;
 constexpr double kGrace = 2;      // seconds beyond its limit to learn from rank 0 who is missing
@@ -115,7 +115,7 @@ class Rendezvous {
     for (long r = 0; r < me_.size; ++r) {
       Hello& h = reply_.hellos[static_cast<std::size_t>(r)];
       std::optional<std::string> there;
-      const double wait = h.nonce.empty() && *complete ? kLook : 0;
+      const double wait = h.nonce.empty() && *complete ? kLookEvery : 0;
       if (const Status s = find(hello_of(r), &there, wait); s != Status::ok) return s;
       if (!there) {
         *complete &= !h.nonce.empty();
@@ -186,13 +186,13 @@ class Rendezvous {
     std::vector<bool> ready(static_cast<std::size_t>(me_.size), false);
     ready.front() = true;
     const std::vector<Hello> used = reply_.hellos;
-    for (auto next = Clock::now() + kAgain;;) {
+    for (auto next = Clock::now() + kAskAgainAfter;;) {
       bool waited = false;
       for (std::size_t r = 0; r < ready.size(); ++r) {
         if (ready[r]) continue;
         std::optional<std::string> there;
         const std::string key = fmt::format("{}/{}", of_session("ready", reply_.id), r);
-        if (const Status s = find(key, &there, waited ? 0 : kLook); s != Status::ok) return s;
+        if (const Status s = find(key, &there, waited ? 0 : kLookEvery); s != Status::ok) return s;
         ready[r] = there.has_value();
         waited |= !ready[r];
       }
@@ -217,7 +217,7 @@ class Rendezvous {
                       fmt::format("ranks that did not come within {} s: {}", seconds_, missing(ready)));
       std::this_thread::sleep_for(kNap);
       if (Clock::now() < next) continue;
-      next = Clock::now() + kAgain;
+      next = Clock::now() + kAskAgainAfter;
       bool complete = false;
       if (const Status s = gather(&complete); s != Status::ok) return s;
       for (std::size_t r = 0; r < used.size(); ++r)
@@ -241,8 +241,8 @@ class Rendezvous {
       std::optional<std::string> there;
       const bool reads = joined.empty() || Clock::now() >= next;  // a joined session is seldom given up
       if (reads) {
-        next = Clock::now() + kAgain;
-        if (const Status s = find(prefix_ + "session", &there, kLook); s != Status::ok) return s;
+        next = Clock::now() + kAskAgainAfter;
+        if (const Status s = find(prefix_ + "session", &there, kLookEvery); s != Status::ok) return s;
       }
       SessionReply v;
       const bool found =
@@ -260,7 +260,7 @@ class Rendezvous {
       }
       if (!joined.empty()) {
         std::optional<std::string> go;
-        if (const Status s = find(of_session("go", joined), &go, kLook); s != Status::ok) return s;
+        if (const Status s = find(of_session("go", joined), &go, kLookEvery); s != Status::ok) return s;
         if (go) return told(*go);
       }
       if (const Status s = look_for_another(); s != Status::ok) return s;

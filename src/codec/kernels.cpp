@@ -10,9 +10,9 @@ const Kernels* portable_kernels() noexcept;
 #endif
 
 const Kernels* find_kernels(Isa isa) noexcept {
-  static const Kernels none{};
+  static const Kernels kReference{};
   switch (isa) {
-    case Isa::reference: return &none;
+    case Isa::reference: return &kReference;
     case Isa::avx512:
 #ifdef STRETTO_AVX512
       return avx512_kernels();

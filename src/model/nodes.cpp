@@ -7,7 +7,7 @@
 namespace stretto::model {
 namespace {
 
-constexpr std::uint64_t kKib = 1024;
+constexpr std::uint64_t kKibibyte = 1024;
 
 // Time on the busiest host. In a sum each rank reads its share of all vectors, and (but in a reduce_scatter) copies the
 // result's other shares.
@@ -34,7 +34,7 @@ double seconds_inside(schedule::Collective collective, const Machine& machine, c
   return most;
 }
 
-constexpr std::uint64_t kPieceOfBroadcast = 512 * kKib;
+constexpr std::uint64_t kPieceOfBroadcast = 512 * kKibibyte;
 
 bool is_chained(const Question& q) noexcept {
   return q.collective == schedule::Collective::bcast && q.bytes > kPieceOfBroadcast;
@@ -59,20 +59,20 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
   constexpr std::uint64_t pieces = 16;
   std::size_t lanes = static_cast<std::size_t>(topology.ranks());
   for (int h = 0; h < topology.hosts(); ++h) lanes = std::min(lanes, topology.ranks_of(h).size());
-  return lanes * std::clamp(bytes / (pieces * lanes), 64 * kKib, 1024 * kKib);
+  return lanes * std::clamp(bytes / (pieces * lanes), 64 * kKibibyte, 1024 * kKibibyte);
 }
 
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
   switch (collective) {
     case schedule::Collective::allreduce: return 0;
-    case schedule::Collective::reduce_scatter: return 4096 * kKib;
-    case schedule::Collective::bcast: return 8192 * kKib;
+    case schedule::Collective::reduce_scatter: return 4096 * kKibibyte;
+    case schedule::Collective::bcast: return 8192 * kKibibyte;
     default: return ~std::uint64_t{0};
   }
 }
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKib, most_gathered = 16 * kKib;
+  constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKibibyte, most_gathered = 16 * kKibibyte;
   switch (collective) {
     case schedule::Collective::allreduce:
     case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::kLongestShortCall;
@@ -117,7 +117,7 @@ Question between_hosts(const Question& question, const topology::Topology& topol
     q.payload = static_cast<int>(payload::Kind::raw);
   }
   // A stream is a small part of its values: shorter messages cost more than they overlap.
-  constexpr std::uint64_t least_streamed = 256 * kKib;
+  constexpr std::uint64_t least_streamed = 256 * kKibibyte;
   if (q.compress && q.segment == 0) q.segment = least_streamed;
   q.nodes_streams = false;
   return q;

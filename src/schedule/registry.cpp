@@ -9,7 +9,7 @@ namespace stretto::schedule {
 
 const std::vector<Algorithm>& algorithms() {
   using C = Collective;
-  static const std::vector<Algorithm> all = {
+  static const std::vector<Algorithm> kAll = {
       {{.symmetry = Symmetry::shift},
        C::allreduce,
        "ring",
@@ -287,7 +287,7 @@ const std::vector<Algorithm>& algorithms() {
        "at most L+1 rounds, at most (L+1) n sent, at most L n combined",
        recursive_doubling_exscan},
   };
-  return all;
+  return kAll;
 }
 
 std::int32_t most_ranks(Collective collective) {

@@ -18,10 +18,10 @@
 namespace api_test {
 
 // Numbers of a type by their bits: value(), the bits of a truncated double, and half the distance to the next larger
-// magnitude. `first` is the unit of a preceding rounding of 16-bit results.
+// magnitude. `kFirst` is the unit of a preceding rounding of 16-bit results.
 struct F16 {
   using Bits = std::uint16_t;
-  static constexpr stretto_type type = STRETTO_F16;
+  static constexpr stretto_type kType = STRETTO_F16;
   static constexpr const char* kName = "f16";
   static constexpr double kUnit = 0x1p-11, kLargest = 65504;
   static double value(Bits b) {
@@ -40,7 +40,7 @@ struct F16 {
 };
 struct BF16 {
   using Bits = std::uint16_t;
-  static constexpr stretto_type type = STRETTO_BF16;
+  static constexpr stretto_type kType = STRETTO_BF16;
   static constexpr const char* kName = "bf16";
   static constexpr double kUnit = 0x1p-8, kLargest = 0x1.fep127;
   static double value(Bits b) { return std::bit_cast<float>(std::uint32_t{b} << 16); }
@@ -49,7 +49,7 @@ struct BF16 {
 };
 struct F32 {
   using Bits = float;
-  static constexpr stretto_type type = STRETTO_F32;
+  static constexpr stretto_type kType = STRETTO_F32;
   static constexpr const char* kName = "f32";
   static constexpr double kUnit = 0x1p-24, kLargest = std::numeric_limits<float>::max();
   static double value(Bits b) { return b; }
@@ -58,7 +58,7 @@ struct F32 {
 };
 struct F64 {
   using Bits = double;
-  static constexpr stretto_type type = STRETTO_F64;
+  static constexpr stretto_type kType = STRETTO_F64;
   static constexpr const char* kName = "f64";
   static constexpr double kUnit = 0x1p-53, kLargest = std::numeric_limits<double>::max();
   static double value(Bits b) { return b; }

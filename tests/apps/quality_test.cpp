@@ -9,11 +9,11 @@
 namespace stretto::stacking {
 namespace {
 
-const std::vector<float> images{1, 2, 3, 4, 0.5F, -2, 1, -1};  // two of four values
+const std::vector<float> kImages{1, 2, 3, 4, 0.5F, -2, 1, -1};  // two of four values
 
 Reference reference() {
   Reference r;
-  add_to_reference(STRETTO_F32, images.data(), 2, 4, &r);
+  add_to_reference(STRETTO_F32, kImages.data(), 2, 4, &r);
   return r;
 }
 
@@ -57,7 +57,7 @@ TEST(Quality, ANaNInTheResultIsTheWorstErrorThereIs) {
 }
 
 TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
-  std::vector<float> fill = images;
+  std::vector<float> fill = kImages;
   fill[1] = std::numeric_limits<float>::quiet_NaN();
   fill[6] = std::numeric_limits<float>::infinity();
   Reference r;
@@ -69,7 +69,7 @@ TEST(Quality, PixelsThatHaveNoFiniteSumAreNotCompared) {
 }
 
 TEST(Quality, FillValuesKeepTheirPromiseAndAreInNoFigure) {
-  std::vector<float> filled = images;
+  std::vector<float> filled = kImages;
   filled[1] = 1e20F;
   filled[6] = -1e20F;
   Reference r;

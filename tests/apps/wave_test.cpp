@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kDx = 10.0;
 constexpr double kV0 = 2000.0;
-const double dt = 0.9 * Wave::kCourantLimit * kDx / kV0;
+const double kTimeStep = 0.9 * Wave::kCourantLimit * kDx / kV0;
 constexpr double kFrequency = 20.0;
 
 Wave run(int nz, int nx, int z, int x, int steps) {
-  Wave wave(Field(nz, nx, static_cast<float>(kV0)), kDx, dt);
+  Wave wave(Field(nz, nx, static_cast<float>(kV0)), kDx, kTimeStep);
   for (int t = 0; t < steps; ++t) {
-    wave.inject(z, x, ricker(kFrequency, t * dt));
+    wave.inject(z, x, ricker(kFrequency, t * kTimeStep));
     wave.step();
   }
   return wave;
@@ -31,15 +31,15 @@ double peak_time(const std::vector<double>& trace) {
       std::max_element(trace.begin(), trace.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
   const auto i = static_cast<std::size_t>(at - trace.begin());
   const double a = trace[i - 1], b = trace[i], c = trace[i + 1];
-  return (static_cast<double>(i) + 0.5 * (a - c) / (a - 2 * b + c)) * dt;
+  return (static_cast<double>(i) + 0.5 * (a - c) / (a - 2 * b + c)) * kTimeStep;
 }
 
 TEST(Wave, TravelsAtTheVelocityOfTheModel) {
-  Wave wave(Field(81, 161, static_cast<float>(kV0)), kDx, dt);
+  Wave wave(Field(81, 161, static_cast<float>(kV0)), kDx, kTimeStep);
   constexpr int near = 50, far = 120;  // columns from the source at 10
   std::vector<double> at_near, at_far;
   for (int t = 0; t < 700; ++t) {
-    wave.inject(40, 10, ricker(kFrequency, t * dt));
+    wave.inject(40, 10, ricker(kFrequency, t * kTimeStep));
     wave.step();
     at_near.push_back(wave.at(40, near));
     at_far.push_back(wave.at(40, far));

@@ -18,7 +18,7 @@ struct Row {
   Case c;
 };
 
-const Row rows[] = {
+const Row kRows[] = {
     {"CPRP2P", {.algorithm = "ring", .kind = Kind::cprp2p}},
     {"C-Coll", {.algorithm = "ring", .kind = Kind::recompress}},
     {"C-Coll bcast", {.collective = Collective::bcast, .algorithm = "binomial", .kind = Kind::recompress}},
@@ -49,7 +49,7 @@ Case short_of(Case c) {
 
 TEST(Rows, EachGivesTheHostsBits) {
   std::uint64_t seed = 1;
-  for (const Row& row : rows) {
+  for (const Row& row : kRows) {
     for (const int ranks : {4, 5}) {
       if (kSanitized && ranks == 4) continue;
       SCOPED_TRACE(row.name);
@@ -70,7 +70,7 @@ TEST(Rows, EachGivesTheHostsBits) {
 TEST(Rows, EachLaunchesItsKernelsAlone) {
   if (!find_emulation()) GTEST_SKIP() << "launches are counted where devices are emulated";
   std::map<std::string_view, std::map<StreamOperation, long>> of;
-  for (const Row& row : rows) {
+  for (const Row& row : kRows) {
     begin_order(1);
     ASSERT_TRUE(all_ok(run(short_of(row.c), 4, Where::device))) << row.name;
     of[row.name] = launches();

@@ -19,15 +19,15 @@ namespace {
 
 using All = std::vector<Schedule>;
 
-constexpr std::int32_t kHost[] = {0, 1, 0, 2, 2, 2, 0, 3, 1};
-constexpr int kMostRanks = std::size(kHost), kMostSplit = 4;
+constexpr std::int32_t kHostOf[] = {0, 1, 0, 2, 2, 2, 0, 3, 1};
+constexpr int kMostRanks = std::size(kHostOf), kMostSplit = 4;
 
 // Every algorithm on 1 to 9 ranks, every root, in groups: f(algorithm, request).
 template <class F>
 void for_each_request(F&& f) {
   for (const Algorithm& a : algorithms()) {
     for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
-      const Groups groups = groups_of(std::span(kHost).first(static_cast<std::size_t>(ranks)));
+      const Groups groups = groups_of(std::span(kHostOf).first(static_cast<std::size_t>(ranks)));
       for (int root = 0; root < (rooted(a.collective) ? ranks : 1); ++root) {
         for (const int radix : {2, 3, 4}) {
           if (radix > 2 && !a.uses_radix) continue;
@@ -66,7 +66,7 @@ TEST(Lanes, EverySplitOfEveryTreePassesTheCheckerAndMovesTheSame) {
 
 TEST(Lanes, OnlyAlgorithmsThatSaySoTakeASplit) {
   for (const Algorithm& a : algorithms()) {
-    const Groups groups = groups_of(std::span(kHost));
+    const Groups groups = groups_of(std::span(kHostOf));
     const auto n = messages(build_all(a, {.ranks = kMostRanks, .split = 1, .groups = &groups}));
     EXPECT_EQ(n[0] + n[2] > 0, a.uses_split) << name(a.collective) << " " << a.name;
   }

@@ -33,7 +33,7 @@ Call allreduce(double bound, stretto_scope scope = STRETTO_SCOPE_CONTRIBUTION, s
   return c;
 }
 
-const AgreedValues none;  // no range is agreed on
+const AgreedValues kNothingAgreed;  // no range is agreed on
 
 Status eps_of(const Call& c, const Terms& t, const AgreedValues& agreed, double* eps) {
   return select::eps_of(c, t, agreed, absolute_bound(c, agreed), eps);
@@ -48,7 +48,7 @@ TEST(ErrorBound, GuaranteedScopeNeverPromisesMoreThanTheBound) {
         for (auto kind : {Kind::fused, Kind::homomorphic, Kind::recompress, Kind::cprp2p}) {
           const Call c = allreduce(bound, STRETTO_SCOPE_RESULT, op);
           double eps = -1;
-          const Status s = eps_of(c, {kind, K, 5}, none, &eps);
+          const Status s = eps_of(c, {kind, K, 5}, kNothingAgreed, &eps);
           if (bound < 1e-300 && s == Status::invalid_bound) continue;  // nothing is left for each
           ASSERT_EQ(s, Status::ok);
           EXPECT_LE(eps * error_factor(c, {kind, K, 5}), bound);
@@ -65,12 +65,12 @@ TEST(ErrorBound, PartsNeverPromiseMoreThanTheirBound) {
       Call c = allreduce(largest, STRETTO_SCOPE_RESULT);
       const Terms t{Kind::fused, static_cast<std::uint64_t>(ranks), ranks};
       double eps = 0;
-      if (eps_of(c, t, none, largest, &eps) != Status::ok) continue;
+      if (eps_of(c, t, kNothingAgreed, largest, &eps) != Status::ok) continue;
       EXPECT_EQ(eps_of_part(eps, largest, largest), eps);
       for (const double bound : {least, 2 * least, 3 * least, 1000 * least, 1e-320, 0x1p-1022, 1e-307, 1e-3, 0.1}) {
         if (bound >= largest) continue;
         const double e = eps_of_part(eps, largest, bound);
-        EXPECT_LE(error_of(c, t, none, e), bound) << ranks << " " << largest << " " << bound;
+        EXPECT_LE(error_of(c, t, kNothingAgreed, e), bound) << ranks << " " << largest << " " << bound;
         EXPECT_TRUE(bound < 1e-300 || e > bound / ranks * (1 - 1e-14)) << e;
         EXPECT_TRUE(bound < 10 * ranks * least || e > 0) << bound;
       }
@@ -111,7 +111,7 @@ TEST(ErrorBound, StatisticalScopeFollowsItsFormula) {
     Call c = allreduce(bound, scope);
     c.op = op;
     double eps = 0;
-    EXPECT_EQ(eps_of(c, {Kind::fused, K, 36}, none, &eps), Status::ok);
+    EXPECT_EQ(eps_of(c, {Kind::fused, K, 36}, kNothingAgreed, &eps), Status::ok);
     return eps;
   };
   EXPECT_NEAR(eps_for(STRETTO_SCOPE_RESULT_STATISTICAL_95, 36, STRETTO_SUM), bound / 4, 1e-18);

@@ -29,7 +29,7 @@ class Mixed : public testing::Test {
       for (const auto v : x) agreed.values.all.merge({T::value(v), T::value(v)});
     call::Call asked;
     asked.collective = call::Collective::allreduce;
-    asked.type = T::type;
+    asked.type = T::kType;
     asked.op = op;
     stretto_options& o = asked.settings.options;
     o.bound_kind = STRETTO_BOUND_ABSOLUTE;
@@ -41,7 +41,7 @@ class Mixed : public testing::Test {
     ASSERT_GT(o.bound, 0);
     payload::Spec spec;
     spec.kind = payload::Kind::fused;
-    spec.type = call::payload_type(T::type);
+    spec.type = call::payload_type(T::kType);
     spec.op = call::payload_op(op);
     spec.nodes = terms.hosts;
     ASSERT_EQ(select::eps_of(asked, terms, agreed, select::absolute_bound(asked, agreed), &spec.eps), Status::ok)

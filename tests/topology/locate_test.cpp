@@ -41,17 +41,17 @@ class Synthetic {
 };
 
 // Threads 0-31: sockets of 16, caches of 8, cores of 2; one NUMA node.
-const char* const two_sockets = "pack:2 l3:2 core:4 pu:2";
+const char* const kTwoSockets = "pack:2 l3:2 core:4 pu:2";
 
 TEST(Locate, AProcessOnOneThreadOrCoreIsInItsCoreCacheAndSocket) {
-  const Synthetic machine(two_sockets);
+  const Synthetic machine(kTwoSockets);
   EXPECT_EQ(machine.bound_to({0}), (Place{0, 0, 0, 0, 0}));
   EXPECT_EQ(machine.bound_to({3}), (Place{0, 0, 0, 2, 0}));
   EXPECT_EQ(machine.bound_to({26, 27}), (Place{0, 16, 24, 26, 0}));
 }
 
 TEST(Locate, AProcessOnSeveralCoresIsInWhatHoldsThemAll) {
-  const Synthetic machine(two_sockets);
+  const Synthetic machine(kTwoSockets);
   EXPECT_EQ(machine.bound_to({8, 10}), (Place{0, 0, 8, -1, 0}));
   EXPECT_EQ(machine.bound_to({16, 24}), (Place{0, 16, -1, -1, 0}));
   EXPECT_EQ(machine.bound_to({0, 31}), (Place{0, -1, -1, -1, 0}));
@@ -79,12 +79,12 @@ TEST(Locate, NumaNodesAreInsideSocketsOrAroundThem) {
 }
 
 TEST(Locate, ThreadsThatTheMachineDoesNotHaveAreNowhere) {
-  EXPECT_EQ(Synthetic(two_sockets).bound_to({40}), Place{});
-  EXPECT_EQ(Synthetic(two_sockets).bound_to({3, 40}), (Place{0, 0, 0, 2, 0}));
+  EXPECT_EQ(Synthetic(kTwoSockets).bound_to({40}), Place{});
+  EXPECT_EQ(Synthetic(kTwoSockets).bound_to({3, 40}), (Place{0, 0, 0, 2, 0}));
 }
 
 TEST(Locate, PlacesOfTwoProcessesGiveTheirDistance) {
-  const Synthetic machine(two_sockets);
+  const Synthetic machine(kTwoSockets);
   const Place here = machine.bound_to({0});
   EXPECT_EQ(distance(here, machine.bound_to({6, 7})), Distance::cache);
   EXPECT_EQ(distance(here, machine.bound_to({9})), Distance::socket);
@@ -93,7 +93,7 @@ TEST(Locate, PlacesOfTwoProcessesGiveTheirDistance) {
 }
 
 TEST(Locate, AContainerThatSeesPartOfAHostNumbersItAsTheHostDoes) {
-  Synthetic machine(two_sockets);
+  Synthetic machine(kTwoSockets);
   machine.allow_only(20, 31);
   EXPECT_EQ(machine.bound_to({21}), (Place{0, 16, 16, 20, 0}));
   EXPECT_EQ(machine.unbound(), (Place{0, 16, -1, -1, 0}));

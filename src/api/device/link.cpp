@@ -23,7 +23,7 @@
 namespace stretto::api {
 namespace {
 
-constexpr const char* kSetting = "STRETTO_DEVICE_CARRIER";
+constexpr const char* kCarrierSetting = "STRETTO_DEVICE_CARRIER";
 constexpr const char* kCodesSetting = "STRETTO_DEVICE_CODES";
 
 enum Fact : std::uint64_t {
@@ -39,7 +39,7 @@ enum Fact : std::uint64_t {
   unknown_codes = 512
 };
 
-std::string_view given(const char* name = kSetting) noexcept {
+std::string_view given(const char* name = kCarrierSetting) noexcept {
   const char* const text = secure_getenv(name);
   return text ? text : "";
 }
@@ -71,7 +71,7 @@ class LinkMaker {
     std::uint64_t all = 0;
     if (const Status s = begin(&all); s != Status::ok) return s;
     if (all & wants_unknown)
-      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", kSetting,
+      return fail(Status::unsupported, "{} is '{}' here; ranks may give nccl, transport, peer or host", kCarrierSetting,
                   given());
     if (all & unknown_codes)
       return fail(Status::unsupported, "{} is '{}' here; ranks may give when_met or ahead", kCodesSetting,
@@ -79,11 +79,11 @@ class LinkMaker {
     if (all & paces_another_carrier)
       return fail(Status::unsupported,
                   "{} slows down what passes the host, and {} of the same rank asks for another way",
-                  carrier::kPaceSetting, kSetting);
+                  carrier::kPaceSetting, kCarrierSetting);
     const std::uint64_t wants = all & (wants_nccl | wants_transport | wants_peer | wants_host);
     if (std::popcount(wants) > 1)
-      return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}", kSetting,
-                  given(), carrier::is_paced() ? ", and messages are slowed down" : "");
+      return fail(Status::unsupported, "ranks ask for different ways of devices' messages: here {} is '{}'{}",
+                  kCarrierSetting, given(), carrier::is_paced() ? ", and messages are slowed down" : "");
     Status s = Status::ok;
     if ((wants == 0 || wants == wants_nccl) && !(all & no_nccl)) s = make_nccl();
     if (s == Status::ok && (wants == 0 || wants == wants_transport) && !link_.messages() && comm_.transport)
@@ -95,7 +95,8 @@ class LinkMaker {
     if (link_.messages() || wants == 0 || wants == wants_host) return Status::ok;
     link_.made = false;
     const char* const what = wants & wants_nccl ? "nccl" : wants & wants_peer ? "peer" : "transport";
-    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}", what, kSetting,
+    return fail(Status::unsupported, "{} cannot be had on all ranks, as {} of some rank asks: {}", what,
+                kCarrierSetting,
                 wants & wants_nccl   ? link_.why_no_library
                 : wants & wants_peer ? link_.why_no_peer
                                      : "the transport does not take memory of devices");

@@ -10,7 +10,7 @@ const Kernels* avx512_kernels() noexcept;
 
 const Kernels* avx512_kernels() noexcept {
   using namespace avx512;
-  static const Kernels table{
+  static const Kernels kKernels{
       {&compress_f32, &add_values_f32, &decompress_f32, &range_f32, &add_filled_f32, portable<float>().survey,
        &ranges_f32},
       {&compress_f64, &add_values_f64, &decompress_f64, &range_f64, &add_filled_f64, portable<double>().survey,
@@ -22,7 +22,7 @@ const Kernels* avx512_kernels() noexcept {
       &add_wide,
   };
   static const bool here = present();
-  return here ? &table : nullptr;
+  return here ? &kKernels : nullptr;
 }
 
 }  // namespace stretto::codec

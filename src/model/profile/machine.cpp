@@ -25,22 +25,22 @@ CodecCost at_ratio(const std::vector<CodecCost>& costs, double ratio) {
 
 // The next farther measured link: a closer one is at least as good.
 const Link& nearest(const Profile& profile, std::size_t distance) {
-  static const Link none{Span{}};
+  static const Link kUnmeasured{Span{}};
   for (std::size_t d = distance; d < topology::kDistances; ++d)
     if (!profile.links[d].empty()) return profile.links[d];
   for (std::size_t d = distance; d-- > 0;)
     if (!profile.links[d].empty()) return profile.links[d];
-  return none;
+  return kUnmeasured;
 }
 
 Device device_of(const Profile& profile) {
   // Sources: docs/model.md.
-  static const Device estimated{"",   "estimated", 5e-6,    4e-11,
-                                1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
-                                {},   {},          {}};
-  if (!profile.device.known()) return estimated;
+  static const Device kEstimated{"",   "estimated", 5e-6,    4e-11,
+                                 1e-5, 7e-13,       4.7e-13, {{1, 1.5e-5, 1.1e-12, 1.1e-12, 1.5e-12, 1.5e-12}},
+                                 {},   {},          {}};
+  if (!profile.device.known()) return kEstimated;
   Device d = profile.device;
-  if (d.look <= 0) d.look = estimated.look;
+  if (d.look <= 0) d.look = kEstimated.look;
   if (d.f32.empty()) {  // the profile's own figures are the device's
     d.f32 = profile.f32;
     d.f64 = profile.f64;
@@ -132,13 +132,13 @@ Machine machine_of_dense(const Profile& profile, std::uint32_t element, double r
   }
   // Seconds that the entropy stage adds per byte of float32 while cores move messages: 2.5 times those of docs/codec.md
   // ("Dense chunks"), on a processor that compresses a byte in `reference` seconds.
-  static const std::vector<CodecCost> entropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
-                                              {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
-                                              {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};
+  static const std::vector<CodecCost> kEntropy{{4, 0, 9.8e-10, 8e-10, 2.3e-9, 1.6e-9},
+                                               {9, 0, 5.8e-10, 4.4e-10, 1.55e-9, 1.1e-9},
+                                               {40, 0, 3.8e-10, 3.1e-10, 1.2e-9, 8e-10}};
   constexpr double reference = 8e-11;
   const double slower = profile.f32.empty() ? 1 : at_ratio(profile.f32, ratio).compress / reference;
   const double values = std::clamp(slower, 1.0, 16.0) * 4 / element;
-  const CodecCost more = at_ratio(entropy, dense_ratio);
+  const CodecCost more = at_ratio(kEntropy, dense_ratio);
   m.compress.byte += values * more.compress;
   m.decompress.byte += values * more.decompress;
   m.add.byte += values * more.add;

@@ -20,7 +20,7 @@ using namespace carrier;
 
 namespace {
 
-constexpr const char* kVariable = "STRETTO_DEVICE_MPI";
+constexpr const char* kDeviceSetting = "STRETTO_DEVICE_MPI";
 
 template <class F>
 F find(const char* name) noexcept {
@@ -203,11 +203,11 @@ Status least_of_all(MPI_Comm comm, int mine, double limit, int* least) noexcept 
 }  // namespace
 
 Status takes_device_memory(bool* takes) noexcept {
-  const char* const text = secure_getenv(kVariable);
+  const char* const text = secure_getenv(kDeviceSetting);
   const std::string_view given = text ? text : "";
   *takes = given.empty() ? ask() : given == "1";
   if (given.empty() || given == "0" || given == "1") return Status::ok;
-  return fail(Status::invalid_argument, "{} is '{}'; it takes 0 or 1", kVariable, given);
+  return fail(Status::invalid_argument, "{} is '{}'; it takes 0 or 1", kDeviceSetting, given);
 }
 
 Status make_mpi_device_messages(MPI_Comm comm, double limit, std::size_t chunk,

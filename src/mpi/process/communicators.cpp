@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMostTimesBetweenAgreements = 8;
 
 // A stretto_comm must live this many times as long as its making takes.
-constexpr int kWorth = 20;
+constexpr int kLeastLifeInMakings = 20;
 constexpr int kMostShortLives = 10;
 
 // MPICH has only 2,048 ids.
@@ -72,7 +72,7 @@ void count_making(Clock::duration took, bool between_hosts) noexcept {
 }
 
 void count_life(Clock::duration lived, Clock::rep cost) noexcept {
-  const int change = lived.count() / kWorth < cost ? 1 : -1;
+  const int change = lived.count() / kLeastLifeInMakings < cost ? 1 : -1;
   int so_far = short_lives.load();
   while (!short_lives.compare_exchange_weak(so_far, std::clamp(so_far + change, 0, kMostShortLives))) {
   }

@@ -10,8 +10,8 @@ class EarlyTime {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  // A clock costs a short call a quarter of its time, so the last of each `every` stands for all. The very first call
-  // makes connections and waits for late ranks.
+  // True: time the next call. A clock costs a short call a quarter of its time, so the last of each `kEvery` stands for
+  // all. The very first call makes connections and waits for late ranks.
   bool samples(std::int64_t bytes) noexcept { return bytes > kLongestShort || calls_++ % kEvery == kEvery - 1; }
 
   // Precondition: samples() returned true.

@@ -13,7 +13,7 @@ namespace stretto::mpi {
 namespace {
 
 // Ranks without memory must not block others: nothing allocates before the last message has arrived.
-constexpr std::size_t kMostCommon = 8, kLongestShown = 256, kLongestFile = 4096;
+constexpr std::size_t kMostCommon = 8, kLongestShown = 256, kLongestFileName = 4096;
 
 // FNV-1a: unlike std::hash equal in every process
 struct Hash {
@@ -87,7 +87,7 @@ void ask(const Settings& own, UniformSettings* uniform) noexcept {
   for (std::size_t i = 0; i < kMostCommon; ++i)
     if (lowest.differs[i] != INT_MAX && !tell(own, i, lowest.differs[i], &uniform->difference)) return;
   if (lowest.reports == INT_MAX) return;
-  std::array<char, kLongestFile> file{};
+  std::array<char, kLongestFileName> file{};
   if (!spread(&file, own.report_file, lowest.reports)) return;
   uniform->report = true;
   static_cast<void>(attempt([&] { uniform->report_file = file.data(); }));  // otherwise standard error

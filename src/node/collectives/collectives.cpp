@@ -13,7 +13,7 @@ using payload::Type;
 
 namespace {
 
-constexpr std::size_t kKib = 1024;
+constexpr std::size_t kKiB = 1024;
 
 }  // namespace
 
@@ -151,8 +151,8 @@ Status Collectives::reduction(CallRecord call, const void* in, void* out, std::s
 
 std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   const bool shared = group_->oversubscribed(), reduce = kind == Collective::reduce;
-  const std::size_t few = std::max(4 * kKib, 32 * kKib / static_cast<std::size_t>(size()));
-  const std::size_t usual = !shared ? few : reduce ? 64 * kKib : 16 * kKib;
+  const std::size_t few = std::max(4 * kKiB, 32 * kKiB / static_cast<std::size_t>(size()));
+  const std::size_t usual = !shared ? few : reduce ? 64 * kKiB : 16 * kKiB;
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kAhead = 48;  // lines: about the outstanding misses of a second-level cache
 
-// To an aligned destination. Ahead: prefetches each line `ahead` lines before its copy.
+// To an aligned destination. Ahead: prefetches each line `kAhead` lines before its copy.
 using Lines = void (*)(char*, const char*, std::size_t) noexcept;
 
 template <bool Ahead>

@@ -215,8 +215,8 @@ DivideLoop FindDivide(Type type) noexcept {
 }
 
 const Loops* Get() {
-  static const Loops loops{hwy::TargetName(HWY_TARGET), &FindCombine, &FindDivide, &NarrowAll, &WidenAll};
-  return &loops;
+  static const Loops kLoops{hwy::TargetName(HWY_TARGET), &FindCombine, &FindDivide, &NarrowAll, &WidenAll};
+  return &kLoops;
 }
 
 }  // namespace stretto::payload::HWY_NAMESPACE

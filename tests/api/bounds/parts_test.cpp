@@ -18,7 +18,7 @@ using namespace api_test;
 namespace {
 
 // Ends inside blocks of ranks and inside groups of the codec; one part is empty.
-const std::vector<stretto_part> three = {{7001, 2e-2}, {0, 1e-3}, {12345, 1e-4}, {kN - 7001 - 12345, 3e-3}};
+const std::vector<stretto_part> kParts = {{7001, 2e-2}, {0, 1e-3}, {12345, 1e-4}, {kN - 7001 - 12345, 3e-3}};
 
 stretto_options with(const std::vector<stretto_part>& parts, stretto_scope scope, stretto_payload payload) {
   stretto_options o = bounded(0, STRETTO_BOUND_ABSOLUTE, scope);
@@ -124,7 +124,7 @@ TEST(Parts, KeepTheirBoundsWithEqualBitsOnAllRanksAndSchedules) {
           for (const std::size_t segment : {std::size_t{0}, std::size_t{8192}})
             on_ranks(ranks, [&](stretto_comm comm, int rank, int p) {
               stretto_report report = STRETTO_REPORT_INIT;
-              stretto_options o = with(three, STRETTO_SCOPE_RESULT, payload);
+              stretto_options o = with(kParts, STRETTO_SCOPE_RESULT, payload);
               o.schedule = schedule;
               o.segment = segment;
               o.report = &report;
@@ -134,7 +134,7 @@ TEST(Parts, KeepTheirBoundsWithEqualBitsOnAllRanksAndSchedules) {
               EXPECT_LE(report.promised_error, 2e-2);
               EXPECT_DOUBLE_EQ(report.eps, 2e-2 / p * divisor);
               std::size_t at = 0;
-              for (const stretto_part& part : three) {
+              for (const stretto_part& part : kParts) {
                 double worst_here = 0;
                 for (const std::size_t end = at + part.count; at < end; ++at)
                   worst_here = std::max(worst_here, std::fabs(double{y[at]} - sums[at] / divisor) - half_ulp(y[at]));
@@ -154,11 +154,11 @@ TEST(Parts, AreThoseOfCallsWithOneBoundEach) {
     const auto x = wave(rank, kN);
     std::vector<float> together(kN), alone(kN);
     stretto_report report = STRETTO_REPORT_INIT;
-    stretto_options o = with(three, STRETTO_SCOPE_CONTRIBUTION, STRETTO_PAYLOAD_FUSED);
+    stretto_options o = with(kParts, STRETTO_SCOPE_CONTRIBUTION, STRETTO_PAYLOAD_FUSED);
     o.report = &report;
     ASSERT_STRETTO_OK(stretto_allreduce(x.data(), together.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
     std::size_t at = 0;
-    for (const stretto_part& part : three) {
+    for (const stretto_part& part : kParts) {
       const double smaller = report.eps / o.bound * part.bound * (1 - 0x1p-50);
       stretto_options one =
           bounded(part.bound < o.bound ? smaller : report.eps, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_CONTRIBUTION);
@@ -177,7 +177,7 @@ TEST(Parts, OfStartedCallsAreThoseOfBlockingOnes) {
     std::vector<float> blocking(kN), started(kN);
     stretto_request request = nullptr;
     {
-      std::vector<stretto_part> own = three;
+      std::vector<stretto_part> own = kParts;
       const stretto_options o = with(own, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
       ASSERT_STRETTO_OK(stretto_allreduce(x.data(), blocking.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o));
       ASSERT_STRETTO_OK(stretto_iallreduce(x.data(), started.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o, &request));
@@ -196,7 +196,7 @@ TEST(Parts, ThatSayNothingAreRefused) {
       EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, comm, &o), status);
       EXPECT_NE(std::string(stretto_message()).find(words), std::string::npos) << stretto_message();
     };
-    const stretto_options usual = with(three, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
+    const stretto_options usual = with(kParts, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED);
     stretto_options o = usual;
     for (const stretto_payload p : {STRETTO_PAYLOAD_AUTO, STRETTO_PAYLOAD_RAW, STRETTO_PAYLOAD_RECOMPRESS,
                                     STRETTO_PAYLOAD_CPRP2P, STRETTO_PAYLOAD_MIXED}) {
@@ -223,15 +223,15 @@ TEST(Parts, ThatSayNothingAreRefused) {
     o = usual;
     o.parts = nullptr;
     refused(o, STRETTO_INVALID_ARGUMENT, "options.parts is NULL with part_count 4");
-    std::vector<stretto_part> wrong = three;
+    std::vector<stretto_part> wrong = kParts;
     wrong[2].count += 1;
     refused(with(wrong, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INVALID_ARGUMENT, "more than the 30000");
-    wrong = three;
+    wrong = kParts;
     wrong[1].bound = 0;
     refused(with(wrong, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INVALID_BOUND, "bound 0 of part 1");
     EXPECT_EQ(stretto_reduce(x.data(), y.data(), kN, STRETTO_F32, STRETTO_SUM, 0, comm, &usual), STRETTO_UNSUPPORTED);
     EXPECT_EQ(stretto_allreduce(x.data(), y.data(), kN, STRETTO_I32, STRETTO_SUM, comm, &usual), STRETTO_UNSUPPORTED);
-    wrong = three;
+    wrong = kParts;
     wrong[2].bound = std::numeric_limits<double>::denorm_min();
     refused(with(wrong, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INVALID_BOUND,
             "of part 2 leaves nothing");
@@ -239,7 +239,7 @@ TEST(Parts, ThatSayNothingAreRefused) {
     o.part_count = std::numeric_limits<std::size_t>::max() / 2;
     refused(o, STRETTO_INVALID_ARGUMENT, "options.part_count is 9223372036854775807");
     EXPECT_EQ(stretto_barrier(comm, &usual), STRETTO_UNSUPPORTED);
-    std::vector<stretto_part> other = three;
+    std::vector<stretto_part> other = kParts;
     if (rank == 1) other[2].bound /= 2;
     refused(with(other, STRETTO_SCOPE_RESULT, STRETTO_PAYLOAD_FUSED), STRETTO_INCOMPATIBLE, "counts (by checksum)");
   });

@@ -47,8 +47,8 @@ TYPED_TEST(Rounding, ResultBoundIsKeptExactlyOrRefusedByForcedPayloads) {
               o.payload = payload;
               o.report = &report;
               std::vector<typename T::Bits> y(count);
-              const stretto_status s =
-                  stretto_allreduce(all[static_cast<std::size_t>(rank)].data(), y.data(), count, T::type, op, comm, &o);
+              const stretto_status s = stretto_allreduce(all[static_cast<std::size_t>(rank)].data(), y.data(), count,
+                                                         T::kType, op, comm, &o);
               if (s == STRETTO_INVALID_BOUND && may_be_refused(payload)) {
                 EXPECT_LT(units, 4000);
                 EXPECT_NE(std::string(stretto_message()).find(std::to_string(ranks) + " contributions"),
@@ -105,13 +105,13 @@ TYPED_TEST(Rounding, ReportsSecondErrorHoldsAllRoundingForEveryBound) {
                   over_promise += !within_all<T>(found[i], terms, op, {report.promised_error});
                 }
               };
-              const stretto_status s = stretto_allreduce(x, y.data(), count, T::type, op, comm, &o);
+              const stretto_status s = stretto_allreduce(x, y.data(), count, T::kType, op, comm, &o);
               if (s == STRETTO_INVALID_BOUND && may_be_refused(payload)) continue;
               ASSERT_EQ(s, STRETTO_OK) << stretto_message();
               check(y, 0);
-              ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x, z.data(), part, T::type, op, comm, &o));
+              ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x, z.data(), part, T::kType, op, comm, &o));
               check(z, part * static_cast<std::size_t>(rank));
-              ASSERT_STRETTO_OK(stretto_reduce(x, rank == 1 ? y.data() : nullptr, count, T::type, op, 1, comm, &o));
+              ASSERT_STRETTO_OK(stretto_reduce(x, rank == 1 ? y.data() : nullptr, count, T::kType, op, 1, comm, &o));
               if (rank == 1) check(y, 0);
             }
       EXPECT_GT(over_promise, 0u);  // the first error has no rounding of the result
@@ -135,7 +135,7 @@ TYPED_TEST(Rounding, IsInfiniteWhereTheReportAsksForNoPass) {
       const auto* x = all[static_cast<std::size_t>(rank)].data();
       for (const bool asks : {false, true}) {
         report.error_with_rounding = asks ? 0 : -1;
-        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
+        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::kType, STRETTO_SUM, comm, &o));
         EXPECT_EQ(std::isinf(report.error_with_rounding), !asks);
         EXPECT_GT(report.promised_error, 0);
       }
@@ -157,7 +157,7 @@ TYPED_TEST(Rounding, StreamsRoundOnlyTheResultUnderContributionBounds) {
         o.report = &report;
         std::vector<typename T::Bits> y(count);
         const auto* x = all[static_cast<std::size_t>(rank)].data();
-        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
+        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::kType, STRETTO_SUM, comm, &o));
         EXPECT_DOUBLE_EQ(report.promised_error, ranks * units * T::kUnit);
         for (std::size_t i = 0; i < count; ++i)
           ASSERT_TRUE(within<T>(y[i], terms_of<T>(all, i, STRETTO_SUM), STRETTO_SUM, report.promised_error)) << i;
@@ -193,17 +193,17 @@ TYPED_TEST(Rounding, SoAreRelativeAndStatisticalOnesInEveryReduction) {
       };
       std::vector<typename T::Bits> y(count), z(part);
       for (int again = 0; again < 3; ++again) {
-        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o));
+        ASSERT_STRETTO_OK(stretto_allreduce(x, y.data(), count, T::kType, STRETTO_SUM, comm, &o));
         check(y, 0);
       }
       stretto_request request = nullptr;
-      ASSERT_STRETTO_OK(stretto_iallreduce(x, y.data(), count, T::type, STRETTO_SUM, comm, &o, &request));
+      ASSERT_STRETTO_OK(stretto_iallreduce(x, y.data(), count, T::kType, STRETTO_SUM, comm, &o, &request));
       ASSERT_STRETTO_OK(stretto_wait(request));
       ASSERT_STRETTO_OK(stretto_request_free(&request));
       check(y, 0);
-      ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x, z.data(), part, T::type, STRETTO_SUM, comm, &o));
+      ASSERT_STRETTO_OK(stretto_reduce_scatter_block(x, z.data(), part, T::kType, STRETTO_SUM, comm, &o));
       check(z, part * static_cast<std::size_t>(rank));
-      ASSERT_STRETTO_OK(stretto_reduce(x, y.data(), count, T::type, STRETTO_SUM, 2, comm, &o));
+      ASSERT_STRETTO_OK(stretto_reduce(x, y.data(), count, T::kType, STRETTO_SUM, 2, comm, &o));
       if (rank == 2) check(y, 0);
     }
   });
@@ -222,7 +222,7 @@ TYPED_TEST(Rounding, SeveralInputsOnARankCountEach) {
       stretto_options o = bounded(bound, STRETTO_BOUND_ABSOLUTE, STRETTO_SCOPE_RESULT);
       o.payload = payload;
       std::vector<typename T::Bits> y(count);
-      const stretto_status s = stretto_allreduce_multi(mine, 2, y.data(), count, T::type, STRETTO_SUM, comm, &o);
+      const stretto_status s = stretto_allreduce_multi(mine, 2, y.data(), count, T::kType, STRETTO_SUM, comm, &o);
       if (s == STRETTO_INVALID_BOUND && may_be_refused(payload)) continue;
       ASSERT_EQ(s, STRETTO_OK) << stretto_message();
       for (std::size_t i = 0; i < count; ++i)
@@ -243,7 +243,7 @@ TYPED_TEST(Overflow, AMeanWhoseSumOverflowsIsWithinABoundForTheResult) {
         o.payload = payload;
         std::vector<typename T::Bits> y(count);
         const auto* x = all[static_cast<std::size_t>(rank)].data();
-        const stretto_status s = stretto_allreduce(x, y.data(), count, T::type, STRETTO_MEAN, comm, &o);
+        const stretto_status s = stretto_allreduce(x, y.data(), count, T::kType, STRETTO_MEAN, comm, &o);
         if (may_be_refused(payload)) {
           EXPECT_EQ(s, STRETTO_INVALID_BOUND);
           EXPECT_NE(std::string(stretto_message()).find("overflow"), std::string::npos) << stretto_message();

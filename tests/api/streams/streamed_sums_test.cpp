@@ -69,7 +69,7 @@ TYPED_TEST(StreamedSums, AreWithinWhatIsPromisedByEverySchedule) {
             stretto_options o = bounded(128 * T::kUnit);
             o.schedule = name.c_str();
             o.report = &report;
-            const stretto_status s = stretto_allreduce(x, y.data(), count, T::type, op, comm, &o);
+            const stretto_status s = stretto_allreduce(x, y.data(), count, T::kType, op, comm, &o);
             if (s == STRETTO_UNSUPPORTED) continue;  // the schedule is for other numbers of ranks or hosts
             ASSERT_EQ(s, STRETTO_OK) << stretto_message();
             if (std::string(report.payload) != "fused") continue;

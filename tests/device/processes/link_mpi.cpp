@@ -77,7 +77,7 @@ void run(const Case& c, int rank, int ranks) {
   expect((tests::emulation().loans() > 0) == c.direct, c, rank, "another way");
 }
 
-const Case cases[] = {
+const Case kCases[] = {
     // Supported settings.
     {{}, {}, STRETTO_OK, "", "nothing is set", true},
     {{"transport"}, {"transport"}, STRETTO_OK, "", "transport", true},
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   wrong += stretto_cuda_available() != STRETTO_OK;
-  for (const Case& c : cases) run(c, rank, ranks);
+  for (const Case& c : kCases) run(c, rank, ranks);
   int any = 0;
   MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -50,7 +50,7 @@ int PMPI_Unpack(const void* in, int size, int* position, void* out, int count, M
 
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
+const MPI_Comm kWorld = MPI_COMM_WORLD;
 
 std::size_t of_all_ranks() { return static_cast<std::size_t>(kN * ranks); }
 int last() { return ranks - 1; }
@@ -97,13 +97,13 @@ void blocking(Inputs& in, Results& out) {
   const std::vector<int> counts(static_cast<std::size_t>(ranks), kN);
   out.in_place.write(values(rank, kN));
   if (rank == last()) out.cast.write(values(rank, kN));
-  MPI_Allreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world);
-  MPI_Allreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, world);
-  MPI_Reduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), world);
-  MPI_Reduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world);
-  MPI_Reduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world);
-  MPI_Bcast(out.cast.data(), kN, MPI_FLOAT, last(), world);
-  MPI_Allgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, world);
+  MPI_Allreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, kWorld);
+  MPI_Allreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, kWorld);
+  MPI_Reduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), kWorld);
+  MPI_Reduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, kWorld);
+  MPI_Reduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, kWorld);
+  MPI_Bcast(out.cast.data(), kN, MPI_FLOAT, last(), kWorld);
+  MPI_Allgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, kWorld);
 }
 
 void started(Inputs& in, Results& out) {
@@ -111,13 +111,14 @@ void started(Inputs& in, Results& out) {
   out.in_place.write(values(rank, kN));
   if (rank == last()) out.cast.write(values(rank, kN));
   std::array<MPI_Request, 7> r;
-  MPI_Iallreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[0]);
-  MPI_Iallreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[1]);
-  MPI_Ireduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), world, &r[2]);
-  MPI_Ireduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world, &r[3]);
-  MPI_Ireduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world, &r[4]);
-  MPI_Ibcast(out.cast.data(), kN, MPI_FLOAT, last(), world, &r[5]);
-  MPI_Iallgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, world, &r[6]);
+  MPI_Iallreduce(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, kWorld, &r[0]);
+  MPI_Iallreduce(MPI_IN_PLACE, out.in_place.data(), kN, MPI_FLOAT, MPI_SUM, kWorld, &r[1]);
+  MPI_Ireduce(in.x.data(), rank == last() ? out.at_root.data() : nullptr, kN, MPI_FLOAT, MPI_SUM, last(), kWorld,
+              &r[2]);
+  MPI_Ireduce_scatter_block(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, kWorld, &r[3]);
+  MPI_Ireduce_scatter(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, kWorld, &r[4]);
+  MPI_Ibcast(out.cast.data(), kN, MPI_FLOAT, last(), kWorld, &r[5]);
+  MPI_Iallgather(in.x.data(), kN, MPI_FLOAT, out.gathered.data(), kN, MPI_FLOAT, kWorld, &r[6]);
   MPI_Waitall(static_cast<int>(r.size()), r.data(), MPI_STATUSES_IGNORE);
 }
 
@@ -128,11 +129,11 @@ void persistent(bool device) {
   Inputs in(device);
   Results out(device);
   std::array<MPI_Request, 4> r;
-  MPI_Allreduce_init(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL, &r[0]);
-  MPI_Reduce_init(in.x.data(), out.at_root.data(), kN, MPI_FLOAT, MPI_SUM, last(), world, MPI_INFO_NULL, &r[1]);
-  MPI_Reduce_scatter_block_init(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, world, MPI_INFO_NULL,
+  MPI_Allreduce_init(in.x.data(), out.sum.data(), kN, MPI_FLOAT, MPI_SUM, kWorld, MPI_INFO_NULL, &r[0]);
+  MPI_Reduce_init(in.x.data(), out.at_root.data(), kN, MPI_FLOAT, MPI_SUM, last(), kWorld, MPI_INFO_NULL, &r[1]);
+  MPI_Reduce_scatter_block_init(in.blocks.data(), out.block.data(), kN, MPI_FLOAT, MPI_SUM, kWorld, MPI_INFO_NULL,
                                 &r[2]);
-  MPI_Reduce_scatter_init(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, world,
+  MPI_Reduce_scatter_init(in.blocks.data(), out.scattered.data(), counts.data(), MPI_FLOAT, MPI_SUM, kWorld,
                           MPI_INFO_NULL, &r[3]);
   for (int round = 0; round < 2; ++round) {
     Inputs host(false, rank + round);
@@ -161,7 +162,7 @@ void with_gaps() {
   auto expected = kept;
   for (std::size_t i = 0; i < expected.size(); i += 2) expected[i] = sent[i];
   Vector cast(true, kept);
-  MPI_Bcast(cast.data(), kN, spread, last(), world);
+  MPI_Bcast(cast.data(), kN, spread, last(), kWorld);
   expect(cast.read(), expected, "bcast with gaps");
   MPI_Type_free(&spread);
   MPI_Type_free(&pairs);

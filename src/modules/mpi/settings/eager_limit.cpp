@@ -8,7 +8,7 @@ namespace stretto::modules {
 namespace {
 
 constexpr std::size_t kHeader = 1024;
-constexpr std::size_t kWorthIt = 32768;  // below, messages would be too many
+constexpr std::size_t kLeastEagerLimit = 32768;  // below, messages would be too many
 
 }  // namespace
 
@@ -17,7 +17,7 @@ constexpr std::size_t kWorthIt = 32768;  // below, messages would be too many
 std::size_t mpi_eager_limit() noexcept {
   const MpiVariables& variables = mpi_variables();
   const std::uint64_t limit = variables.pml_ob1_verbose ? variables.btl_tcp_eager_limit.value_or(0) : 0;
-  return limit >= kWorthIt + kHeader ? static_cast<std::size_t>(limit - kHeader) : 0;
+  return limit >= kLeastEagerLimit + kHeader ? static_cast<std::size_t>(limit - kHeader) : 0;
 }
 
 }  // namespace stretto::modules
