@@ -140,7 +140,7 @@ std::string profile_of_a_fast_node(int ranks) {
 
 }  // namespace
 
-TEST_F(NodeStreams, MatchTheEngineInEveryCollectiveTypeAndOperation) {
+TEST_F(NodeStreams, HaveTheEnginesBytesInAllCollectivesAndTypes) {
   for (const int check : {1, 0}) {
     node.check = check;
     for (const What what : kAll)

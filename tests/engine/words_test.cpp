@@ -131,7 +131,7 @@ TEST(Words, OneOtherWordIsKnownToAllAndDeliversNothing) {
         });
 }
 
-TEST(Words, MoreStartedOnesThanTagsAreTestedInAnyOrder) {
+TEST(Words, ManyStartedOnesAreTestedInAnyOrderWithFewTags) {
   constexpr int ranks = 3, many = 700;
   const schedule::Groups groups = placements(ranks)[4];
   const auto few_tags = [](int, std::unique_ptr<carrier::Carrier> c) -> std::unique_ptr<carrier::Carrier> {

@@ -41,7 +41,7 @@ bool keeps_native(double part, std::uint64_t bytes, int per_host, bool started =
   return decided.taken.native;
 }
 
-TEST(Choose, AGainOfATenthReplacesNativeForLongVectorsBetweenHosts) {
+TEST(Choose, ATenthReplacesAMeasuredNativeForLongVectors) {
   EXPECT_FALSE(keeps_native(0.85, 1 << 22, 1));
   EXPECT_TRUE(keeps_native(0.95, 1 << 22, 1));
   EXPECT_TRUE(keeps_native(0.85, 1 << 16, 1));  // latency counts

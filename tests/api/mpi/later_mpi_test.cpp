@@ -128,7 +128,7 @@ TEST(LaterCommunicator, FailsOnAllRanksWhereOneLacksMemory) {
   for (const int lacking : {0, 1}) fails_together_anywhere(lacking, false);
 }
 
-TEST(CommunicatorBetweenHosts, FailsOnAllRanksIfAProfileDoesNotFit) {
+TEST(CommunicatorBetweenHosts, FailsOnAllRanksIfOneLacksMemory) {
   for (const int lacking : {0, 1}) fails_together_anywhere(lacking, true);
 }
 

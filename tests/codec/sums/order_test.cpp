@@ -100,7 +100,7 @@ TEST(Order, OfOperandsOfMinimumAndMaximumDoesNotMatter) {
 }
 
 // Sums that are exact where a summand holds a fill differ by less than the values that they decode to.
-TYPED_TEST(Order, OfMinimumAndMaximumOfExactSumsDoesNotMatter) {
+TYPED_TEST(Order, OfOperandsWithExactSumsDoesNotMatter) {
   using T = TypeParam;
   constexpr double kEps = 1e-3;
   const auto all = summands<T>(2 * 1024 + 40, kEps, 12, 6);
