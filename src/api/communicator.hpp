@@ -58,7 +58,7 @@ class OtherCommunicators final : public Driven {
   const stretto_comm_s& comm_;
 };
 
-// A fast query before all checks.
+// True: either buffer is in a device's memory. Fast: before all checks.
 bool on_device(const void* send, const void* recv) noexcept;
 
 // `devices` is for messages between devices; link_devices() makes it over a transport.

@@ -68,8 +68,8 @@ class Backend {
   virtual bool in_turn() const noexcept { return false; }
 
   // `decision` names this backend and is complete, or made for raw values. Every rank uses this backend, in one order
-  // of calls. Buffers are borrowed until the end, by start() also `call`. A backend implements start() for calls that
-  // it starts(), else run().
+  // of calls. Buffers are borrowed until the end, by start() also `call`. run() fills *ran if bytes are counted. A
+  // backend implements start() for calls that it starts(), else run().
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
@@ -133,10 +133,10 @@ class NodeBackend : public Backend {
   // Ranks called differently without an agreement: the memory serves no more calls, and the moved data are undefined.
   virtual bool differed() const noexcept = 0;
 
-  // Names ended processes' ranks, on any thread, even after the backend's end.
+  // A function that names ranks whose processes have ended, for any thread, even after the backend's end.
   virtual std::function<std::string()> ended() const = 0;
 
-  // After ranks called differently. True: the memory serves nothing from now on.
+  // Once all ranks know that they called differently. True: the memory serves nothing from now on.
   virtual bool look_again() noexcept = 0;
 };
 

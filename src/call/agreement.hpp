@@ -85,7 +85,7 @@ void merge(const Signature& from, Signature& into) noexcept;
 // for each. Sets this thread's message, uncut if the failure is its own.
 Status verdict(const Signature& merged, const Signature& own, const char* message) noexcept;
 
-// Ranks disagree about whether an earlier call was checked.
+// Ranks disagree about whether an earlier call was checked: they are at different calls, whose data would meet.
 bool is_out_of_step(const Signature& merged) noexcept;
 
 // Valid calls differ at most in bounds, schedules and payloads: they could run exactly.

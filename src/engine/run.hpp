@@ -29,7 +29,7 @@ class Run {
   void go() noexcept;
   bool going() const noexcept { return going_; }
 
-  // Runs that it waits for have moved.
+  // Restarts the limit: runs that this one waits for have moved.
   void waits_for_others() noexcept { moved_ = Clock::now(); }
 
   std::uint64_t sequence() const noexcept { return state_.channel.sequence(); }

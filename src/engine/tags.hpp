@@ -3,9 +3,9 @@
 //   number below kSignedMessages   0 | run | signature | number
 //   others                         1 | run | number
 //
-// The number comes last so that carriers spread messages over connections. The signature tells different calls and
-// message lengths apart (docs/architecture.md). Receives without one are posted after the first message from their peer
-// (Plan).
+// The number comes last so that carriers spread messages over connections. The signature covers the message's length
+// and arguments that are equal on all ranks, and nothing else: different calls do not match (docs/architecture.md).
+// Receives without one are posted after the first message from their peer (Plan).
 #pragma once
 
 #include <algorithm>

@@ -160,6 +160,7 @@ void WordRun::advance() noexcept {
   }
 }
 
+// Results are equal on both ranks of a swap: `other_first` keeps one order of operands.
 void WordRun::take(bool other_first) noexcept {
   const Load& load = words_.load;
   Message &a = own(), &b = other();

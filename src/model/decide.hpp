@@ -1,4 +1,4 @@
-// Chooses the native collective, unless predictions justify another candidate.
+// Chooses the cheapest candidate, but a native collective that can serve, unless predictions justify another.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Collectives of several hosts with shared memory (src/backend/hosts/nodes.hpp): sums and copies in memory, and a
-// schedule between hosts in each lane. A lane is the ranks with one number on every host.
+// schedule between hosts in each lane.
 #pragma once
 
 #include "model/choose.hpp"

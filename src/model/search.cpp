@@ -92,7 +92,8 @@ bool of_one_schedule(const Option& a, const Option& b) noexcept {
   return a.algorithm == b.algorithm && a.radix == b.radix;
 }
 
-// Schedules without pieces come first: most fold, and one is usually near the optimum.
+// Schedules without pieces come first: most fold, and one is usually near the optimum. Then, per schedule, a moderate
+// number of pieces, fewer, and more.
 std::vector<const Option*> in_order(const std::vector<Option>& options) {
   std::vector<const Option*> order;
   order.reserve(options.size());

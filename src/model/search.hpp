@@ -40,8 +40,8 @@ class Search {
 
   std::vector<Candidate> all(const std::vector<Option>& options);
 
-  // The cheapest of at most `least` seconds, and others walked; perhaps none. At most 1 % above the least of all() (a
-  // test compares them). `beyond_mpis`: without paths that an MPI has.
+  // The cheapest of at most `least` seconds, and others walked; perhaps none. At most 1 % above the least of all().
+  // `beyond_mpis`: without paths that an MPI has.
   std::vector<Candidate> cheapest(const std::vector<Option>& options, double least, bool beyond_mpis);
 
   // An unmeasured MPI is taken to run the best flat raw schedule, without torus schedules, in steps of no cost.

@@ -50,7 +50,8 @@ Status HostExecutor::decompress(const Stream& stream, std::byte* y, std::size_t 
   return codec::decompress(stream.bytes(), y, count, options_, divisor);
 }
 
-// Suffices for most sums without exceptions; others may take many times that.
+// combine_bound(a, b) suffices for most sums without exceptions; others may take many times that, up
+// to the type's bound.
 template <class Sum>
 Status HostExecutor::sum(const codec::Info& a, const codec::Info& b, const Sum& sum, Stream* made) noexcept {
   Stopwatch watch(seconds.combine);

@@ -20,7 +20,7 @@ struct Traits {
   const char* name;
   Form form;
   bool forwards;    // an arrived block is sent on as it is; otherwise each sender compresses it anew
-  bool adds_codes;  // streams are combined exactly, without decoding
+  bool adds_codes;  // streams are combined exactly, without decoding; otherwise decoded values are, in their own type
   bool fuses;       // one pass adds raw values to a stream
 };
 

@@ -49,8 +49,8 @@ struct Spec {
   Codes codes = Codes::in_passing;
   double magnitude = 0;  // largest |value| of a contribution, if known
 
-  // Raw messages: on links inside so many nodes, whose contributions the schedule sums first (0: none), and shorter
-  // ones (bytes).
+  // nodes: messages on links inside so many nodes are raw, and the schedule sums these contributions first (0: none).
+  // raw_below: so are messages of fewer bytes.
   int nodes = 0;
   std::size_t raw_below = 0;
   codec::Coding coding = codec::Coding::fixed;  // in messages; memory has fixed streams

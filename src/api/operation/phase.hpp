@@ -40,7 +40,7 @@ struct CallState {
 struct Step {
   enum class Next : std::uint8_t {
     wait,  // the phase has not ended
-    move,  // the ranks agree
+    move,  // the ranks agree, or need not
     end,   // every rank gets the status
     lose   // as end, but other ranks would wait for this one
   };

@@ -77,8 +77,8 @@ Status HostExchange::allgather(const void* mine, std::size_t bytes, void* all) n
   return status_;
 }
 
-// Tags of runs that differ by a multiple of 16 look alike (engine::Tags), and ranks ahead may already send messages of
-// the next run.
+// Tags of runs that differ by a multiple of 16 look alike (engine::Tags), and ranks ahead may send messages of the next
+// run to ranks in their last exchange: one more exchange then keeps these apart.
 Status HostExchange::fill_up() noexcept {
   constexpr int alike = 1 << engine::Tags::kLeastRunBits;
   std::vector<std::byte> none;

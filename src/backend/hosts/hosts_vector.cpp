@@ -69,6 +69,7 @@ class VectorCall final : public PieceByPiece {
   std::size_t at_of(const Piece& piece, std::size_t lane) const noexcept {
     return (piece.first + first_of(piece, lane)) * size_;
   }
+  // All ranks of the host have blocks of one length.
   bool is_even(const Piece& piece) const noexcept {
     return static_cast<std::size_t>(host_->size()) == lanes_ && piece.count % lanes_ == 0;
   }

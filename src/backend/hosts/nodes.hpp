@@ -1,5 +1,6 @@
-// Collectives of several hosts through each host's shared memory (docs/node.md). Sums inside a host are in the order of
-// its ranks; streams carry these sums, so the error is that of one contribution a host.
+// Collectives of several hosts through each host's shared memory (docs/node.md). Lane i has the ranks with number i on
+// their hosts. Sums inside a host are in the order of its ranks; streams carry these sums, so the error is that of one
+// contribution a host.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Messages between devices that reach each other's memory (docs/gpu.md, "Peer access"). A note (peer/notes.hpp) offers
-// a message. The transfer lasts until the receiver reports that it has copied it, or read it for the last time.
+// a message. The transfer lasts until the receiver reports that it has copied it, or read it for the last time. Between
+// processes the sender copies the program's memory, whose lifetime is unknown, into the receiver's pool.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ STRETTO_INLINE bool find_missing(const double* x, const Grid<double>& g, double*
   return some != 0;
 }
 
-// Returns the places of `missing`, and codes the others.
+// Returns the places whose values have the bits of `missing`, and codes the others.
 STRETTO_INLINE std::uint32_t quantise_filled_block16(const float* x, const Grid<float>& g, __m512i missing,
                                                      SumRange<float>& range, std::int16_t* q) noexcept {
   const __m512 r = _mm512_set1_ps(g.r), magic = _mm512_set1_ps(0x1.8p23f);

@@ -1,3 +1,4 @@
+// A full group's map of missing places, without a branch on a place.
 #pragma once
 
 #include <bit>

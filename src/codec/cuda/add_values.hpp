@@ -9,7 +9,7 @@ template <class W, class T>
 struct AddValues {
   using C = Code<T>;
   using State = SumState<W>;
-  // The last block repeats all if the largest code, known at the end, is wide.
+  // The last block to end repeats all if the largest code, known at the end, is wide.
   static constexpr bool kMayWiden = true;
   StreamRef a;
   Values x;

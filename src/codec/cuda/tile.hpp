@@ -1,6 +1,6 @@
 // One kernel writes a stream in one pass. Each warp plans a group of the tile, the block finds the tile's place by
-// look-back, and each warp writes its group. The last block writes the header. Reading a stream, warps take groups in
-// turn and wait for none.
+// look-back, and each warp writes its group. The last block to end (Control::finished) writes the header. Reading a
+// stream, warps take groups in turn and wait for none.
 //
 // Block is block_hardware.hpp's or block_emulated.hpp's:
 //   Warp, kWarps; each_warp(f): f(w) for its warps w, then a barrier; PerWarp<T>: state[w] of a warp

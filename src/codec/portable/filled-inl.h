@@ -45,8 +45,8 @@ inline bool ReadSmallCodes(const PackedGroup& g, std::int16_t* q) {
   return order_of(g.predictor) == 0 || within(SumUp(q, static_cast<std::int16_t>(g.base)));
 }
 
-// Extremes beyond kMost16 are not certain.
 inline constexpr int kMost16 = 32766;
+// Places in `lanes` get neighbours' codes. Extremes beyond kMost16 are not certain.
 inline Extremes<std::int16_t> AddSmallCodes(const std::int16_t* qa, const std::int16_t* qb, bool negate_b,
                                             const Lanes lanes, std::int16_t* q) {
   const Tag<std::int16_t> d;

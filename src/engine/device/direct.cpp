@@ -154,6 +154,7 @@ Status Direct::read_announcement(std::uint32_t u) noexcept {
   return longer ? executor_.mark(lanes_of(unit), &c.free) : Status::ok;
 }
 
+// A failed rank still takes what others send.
 bool Direct::land(std::uint32_t u) noexcept {
   UnitState& state = run_.units[u];
   Crossing& c = at(u);

@@ -59,7 +59,7 @@ inline constexpr double kIndependentGrowth = 0.5;
 // contribution's ratio. Quantising counts as a copy, adding codes as an addition of streams.
 Machine machine_of(const Profile& profile, std::uint32_t element, double ratio);
 
-// Unmeasured costs are estimated.
+// `dense_ratio` is of dense streams, `ratio` of fixed ones. Unmeasured costs are estimated.
 Machine machine_of_dense(const Profile& profile, std::uint32_t element, double ratio, double dense_ratio);
 
 // Streams are half as long (float32 as bfloat16); a conversion counts as one thread's copy.

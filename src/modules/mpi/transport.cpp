@@ -46,7 +46,7 @@ Status failed(const char* function) noexcept {
   return fail(Status::mpi_error, "{} failed while a communicator was created", function);
 }
 
-// Later steps wait for no late rank.
+// Polls, so that an interrupt ends it. Later steps wait inside the MPI, but for no late rank.
 Status meet(MPI_Comm parent) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds between_questions{50};

@@ -13,7 +13,8 @@ struct Library : Functions {
   std::string where;
 };
 
-// unsupported: missing, incomplete, older than 2.14, or not NCCL 2.
+// The process' copy, else STRETTO_NCCL's file, else libnccl.so.2. unsupported: missing, incomplete, older than 2.14, or
+// not NCCL 2.
 Status find_library(const Library** library) noexcept;
 
 }  // namespace stretto::modules::nccl

@@ -32,7 +32,7 @@ class UcxDeviceMessages final : public DeviceMessages {
  public:
   explicit UcxDeviceMessages(UcxWorker& worker) noexcept : worker_(worker) {}
 
-  // Receives are cancelled; sends end with their endpoints.
+  // Abandoned transfers may still use memory: receives are cancelled, and sends end with their endpoints.
   ~UcxDeviceMessages() override {
     abort();
     const auto end = Clock::now() + kLongestEnd;

@@ -39,7 +39,7 @@ struct Ucp {
   std::string where;
 };
 
-// unsupported: missing, or incomplete.
+// The process' copy, else STRETTO_UCX's file, else libucp.so.0. unsupported: missing, or incomplete.
 Status find_ucp(const Ucp** ucp) noexcept;
 
 }  // namespace stretto::modules

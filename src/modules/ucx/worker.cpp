@@ -240,7 +240,7 @@ void UcxWorker::close_lost() noexcept {
     if (p.status != UCS_OK) close(p);
 }
 
-// Takes messages that failures left without a receive: UCX would complain of them.
+// Takes this session's short messages that failures left without a receive: UCX would complain of them.
 void UcxWorker::drain() noexcept {
   const auto end = Clock::now() + kLongestDrain;
   ucp_tag_recv_info_t info{};

@@ -89,7 +89,7 @@ class UcxWorker {
     if (bytes >= kLeastAcknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
   // True once all held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A
-  // flush of UCX would ask the peer for an answer, and the peer may have ended its call.
+  // flush of UCX, or a message that may wait, would ask the peer for an answer, and the peer may have ended its call.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 

@@ -12,7 +12,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Persistent requests are replaced by their runs.
+// Persistent requests of ours are passed as their runs, MPI_REQUEST_NULL if inactive. Their handles stay.
 class PassedRequests {
  public:
   PassedRequests(int n, MPI_Request* given) : given_(given), at_(given) {

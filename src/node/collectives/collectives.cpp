@@ -156,7 +156,7 @@ std::size_t Collectives::eager_limit(Collective kind) const noexcept {
   return std::min((reduce ? options_.eager_reduce : options_.eager).value_or(usual), group_->slot_bytes());
 }
 
-// Receivers combine all inputs in rank order. Cost: one round, n bytes in, p·n combined on each receiver.
+// Receivers combine all inputs in rank order. One round.
 Status Collectives::eager(const CallRecord& call, const void* in, void* out, std::size_t count, Type type,
                           const Combination& operation) noexcept {
   Group& g = *group_;

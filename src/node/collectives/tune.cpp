@@ -1,6 +1,6 @@
 // Autotuner for the stores into slots. Moves: every rank fills its slot and then reads the next rank's. Reductions: a
-// short allreduce, since with plain stores two ranks lend their slots (reduction.hpp). The time of all ranks together
-// decides for all. Trials take about 0.1 ms.
+// short allreduce or reduce, since with plain stores two ranks lend their slots (reduction.hpp). The time of all ranks
+// together decides for all. Trials take about 0.1 ms, with shared cores 1 ms, and are repeated.
 //
 // Where ranks share cores, time is their processor time: waits include other ranks' work.
 #include <time.h>

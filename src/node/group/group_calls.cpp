@@ -1,6 +1,7 @@
-// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares signatures in the lines
-// that it reads, in peers' progress (Done), and now and then during a wait. A collective's lines connect all its ranks:
-// some rank detects a differing peer within one turn of its ring of lines.
+// Detection of ranks that call different collectives (docs/node.md, "Waiting"). A rank compares its signature with that
+// in each line that it reads, with each peer's progress (Done) before it refills its lines, and with every peer now and
+// then in a wait. A collective's lines connect all its ranks: some rank exchanges data with a differing peer, and
+// detects it within one turn of its lines.
 #include <algorithm>
 #include <bit>
 

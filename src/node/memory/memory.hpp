@@ -55,7 +55,8 @@ class Memory {
                        std::unique_ptr<Memory>* memory) noexcept;
   ~Memory();
 
-  // For another thread of this rank, without XPMEM, whose attachments belong to one thread. Collective.
+  // For another thread of this rank, without XPMEM, whose attachments belong to one thread. All ranks call it; no
+  // exchange.
   std::unique_ptr<Memory> beside() const;
 
   // The strongest access that all peers have to this range; with `kernel` perhaps kernel copies. Memory without pages

@@ -1,5 +1,5 @@
 // Each rank's input and results, which all peers read in place during one call. A rank tells how many steps of its
-// results are complete, and waits for steps of peers alone.
+// results are complete, and waits for steps of peers alone. Ranks may be any number of steps apart.
 //
 // All ranks open a window with equal calls and numbers of steps; lengths of buffers may differ. Memory that one peer
 // cannot read leaves the call without a window on all ranks. A kernel copy that is refused later is a failure. A rank's
@@ -41,6 +41,7 @@ class Window {
   // This rank reads no results of `step` and earlier ones any more.
   void leave(std::uint64_t step) noexcept { g_.done(first_ + kMeeting + step + 1); }
 
+  // Returns when no rank of the group reads anything more.
   Status close() noexcept;
 
  private:

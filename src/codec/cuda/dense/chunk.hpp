@@ -65,6 +65,7 @@ STRETTO_DEVICE u8* put_number(u8* p, u64 v) {
   *p++ = static_cast<u8>(v);
   return p;
 }
+// Null if no number ends before `end`, or it exceeds 64 bits.
 STRETTO_DEVICE const u8* take_number(const u8* p, const u8* end, u64* v) {
   *v = 0;
   for (int shift = 0; shift < 64 && p != end; shift += 7) {

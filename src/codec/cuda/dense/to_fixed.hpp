@@ -160,6 +160,7 @@ class ToFixed {
     chunk.bad = 0;
   }
 
+  // Reads widths and classes of all groups. Sets `bad` unless words and states end as they must.
   STRETTO_DEVICE void decode(const ChunkRoom& room, u32 groups, ChunkShared& chunk) const {
     const u32 length = static_cast<u32>(chunk.next - chunk.start);
     const u32 sets = chunk.widest ? chunk.sets : 0, states_at = length - 4 * kStateBits * sets;

@@ -1,4 +1,5 @@
-// Eight 16-bit words: those of a mask move to the front, or back. Others become 0.
+// Eight 16-bit words. together: those of a mask move to the front. apart: the first move to its places. Others
+// become 0.
 #pragma once
 
 #include <cstdint>
