@@ -14,7 +14,7 @@ namespace stretto::bench {
 using schedule::Collective;
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {
+  static const std::vector<Kind> kAll = {
       {Collective::allreduce, "allreduce", true, false, {"ring", "recursive_doubling", "rabenseifner", "two_tree"}},
       {Collective::bcast, "bcast", true, false, {"binomial", "scatter_allgather", "two_tree"}},
       {Collective::reduce, "reduce", false, false, {"binomial", "rabenseifner", "two_tree"}},
@@ -25,7 +25,7 @@ const std::vector<Kind>& kinds() {
       {Collective::scatter, "scatter", false, true, {"binomial", "linear"}},
       {Collective::barrier, "barrier", false, false, {"dissemination"}},
   };
-  return all;
+  return kAll;
 }
 
 namespace {

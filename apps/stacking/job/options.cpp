@@ -15,12 +15,12 @@ namespace stretto::stacking {
 namespace {
 
 const std::vector<Payload>& known_payloads() {
-  static const std::vector<Payload> all{{STRETTO_PAYLOAD_RAW, false},
-                                        {STRETTO_PAYLOAD_CPRP2P, false},
-                                        {STRETTO_PAYLOAD_RECOMPRESS, false},
-                                        {STRETTO_PAYLOAD_HOMOMORPHIC, true},
-                                        {STRETTO_PAYLOAD_FUSED, true}};
-  return all;
+  static const std::vector<Payload> kAll{{STRETTO_PAYLOAD_RAW, false},
+                                         {STRETTO_PAYLOAD_CPRP2P, false},
+                                         {STRETTO_PAYLOAD_RECOMPRESS, false},
+                                         {STRETTO_PAYLOAD_HOMOMORPHIC, true},
+                                         {STRETTO_PAYLOAD_FUSED, true}};
+  return kAll;
 }
 
 // Throws if the images are too many or too large.

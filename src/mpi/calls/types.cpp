@@ -80,17 +80,17 @@ struct KnownOperation {
 };
 
 stretto_op operation_of(MPI_Op op) noexcept {
-  static const std::array<KnownOperation, 10> all = {{{MPI_SUM, STRETTO_SUM},
-                                                      {MPI_MAX, STRETTO_MAX},
-                                                      {MPI_MIN, STRETTO_MIN},
-                                                      {MPI_PROD, STRETTO_PROD},
-                                                      {MPI_LAND, STRETTO_LAND},
-                                                      {MPI_LOR, STRETTO_LOR},
-                                                      {MPI_LXOR, STRETTO_LXOR},
-                                                      {MPI_BAND, STRETTO_BAND},
-                                                      {MPI_BOR, STRETTO_BOR},
-                                                      {MPI_BXOR, STRETTO_BXOR}}};
-  for (const KnownOperation& n : all)
+  static const std::array<KnownOperation, 10> kOperations = {{{MPI_SUM, STRETTO_SUM},
+                                                              {MPI_MAX, STRETTO_MAX},
+                                                              {MPI_MIN, STRETTO_MIN},
+                                                              {MPI_PROD, STRETTO_PROD},
+                                                              {MPI_LAND, STRETTO_LAND},
+                                                              {MPI_LOR, STRETTO_LOR},
+                                                              {MPI_LXOR, STRETTO_LXOR},
+                                                              {MPI_BAND, STRETTO_BAND},
+                                                              {MPI_BOR, STRETTO_BOR},
+                                                              {MPI_BXOR, STRETTO_BXOR}}};
+  for (const KnownOperation& n : kOperations)
     if (n.op == op) return n.operation;
   return STRETTO_USER;
 }
