@@ -1,5 +1,6 @@
 // A function that can fail returns a Status, and leaves a message naming the offending values, which message() reads on
-// the same thread until the next failure there. CONTRIBUTING.md has the other rules ("Rules").
+// the same thread until the next failure there. A function that is not noexcept may throw std::bad_alloc. Nothing
+// throws across a public boundary, aborts, or prints, except a limit inside the MPI (modules/mpi/limit.hpp).
 #pragma once
 
 #include <span>

@@ -6,8 +6,8 @@
 //   sums     codes add exactly: p summed contributions are within p*eps plus half an ulp of the result. Bytes do not
 //            depend on order or grouping. Sums from p*eps below the largest number on may decode to infinity;
 //   safety   any bytes given as a stream yield an error or values; nothing outside the buffers is touched.
-// Only dense streams allocate (dense/workspace.hpp). A status other than ok leaves a message (base/status.hpp) and
-// unspecified output. Input and output may not overlap.
+// Functions neither print nor throw. Only dense streams allocate (dense/workspace.hpp). A status other than ok leaves a
+// message (base/status.hpp) and unspecified output. Input and output may not overlap.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // The engine's interface of devices, loaded at run time:
 //
-//   CUDA      libstretto_cuda.so (device/cuda/plugin.cu)
-//   emulated  for tests (tests/device/emulated/emulated_plugin.cpp)
+//   CUDA      libstretto_cuda.so (device/cuda/plugin.cu), over CUDA's runtime
+//   emulated  for tests (tests/device/emulated/emulated_plugin.cpp): kernels on emulated warps, streams that a seed
+//             interleaves, memory that the host cannot access
 //
 // Functions return 0, or an error of CUDA (see error_text()). Only allocate and release wait for the device; release
 // waits for all work on the current device.

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kLeastGrains = 4;
 
-// Each source compresses its values once, chunk by chunk, into its slots, and readers decode them. Error eps.
+// Each source compresses its values once, chunk by chunk, into its slots, and readers decode them there. Cost of n
+// bytes: rounds n/chunk; compress n per source, decode n per source and reader; n/ratio cross. Error eps.
 Status move(Group& g, Coder& coder, const BoundedCall& call) {
   const bool all = call.kind == Collective::allgather;
   const int me = g.rank(), ranks = g.size();

@@ -6,7 +6,8 @@
 // slot holds contributions to one and the sum of the previous. A sum whose stream exceeds its room travels decoded. If
 // a chunk has too few parts, ranks own parts in turn.
 //
-// Rounds for n bytes: ⌈n/chunk⌉ + 2. Error p·eps.
+// Cost of n bytes over p ranks: rounds ⌈n/chunk⌉ + 2; a rank compresses (p-1)/p·n, fuses n/p, adds (p-2)/p·n of
+// streams, decodes n; 2·n/ratio cross. Error p·eps.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,8 @@
 // rank stores its part of the result straight into all outputs. A rank that sees all sources and destinations processes
 // its whole block at once; if all ranks do, the other rounds are skipped.
 //
-// One level takes ⌈n/chunk⌉ + 2 rounds; with all memory visible, two, and no copies.
+// Cost of n bytes over p ranks, one level: rounds ⌈n/chunk⌉ + 2; a rank copies (p-1)/p·n in, combines n/p from p
+// sources, copies (p-1)/p·n out. With all memory visible: two rounds, and no copies.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // A rank's data fit in its line, or in the line's small room: one round. A sender may be kLines rounds ahead of its
-// receivers.
+// receivers. Cost: n bytes in per block sent, n out per block received.
 #include <cstring>
 
 #include "node/collectives/collectives.hpp"

@@ -1,5 +1,6 @@
 // Bruck: a block travels d ranks ahead by the powers of two of d, the largest first. So a rank sends ranges of other
-// ranks' blocks, in p - 1 messages. Sources compress blocks once. Forwarding ranks must know lengths: no alltoallv.
+// ranks' blocks: about p / 2^(k+1) messages to one peer in a round of distance 2^k, p - 1 in all. Sources compress
+// blocks once. Forwarding ranks must know lengths: no alltoallv.
 #include <algorithm>
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,5 +1,6 @@
-// K-nomial trees (tree.hpp), with up to k - 1 children per level. Reductions combine nearest subtrees first, so in rank
-// order. Gather and scatter move a subtree's blocks as one message. An allreduce or barrier goes up to rank 0 and down.
+// K-nomial trees (tree.hpp), with up to k - 1 children per level. A larger k wins where latency dominates. Reductions
+// combine nearest subtrees first, so in rank order. Gather and scatter move a subtree's blocks as one message. An
+// allreduce or barrier goes up to rank 0 and down.
 #include "schedule/algorithms/knomial.hpp"
 
 #include "schedule/algorithms/builders.hpp"

@@ -1,5 +1,5 @@
-// Linear: every block goes straight to its destination. Reductions combine in rank order, from the owner's contribution
-// outwards.
+// Linear: every block goes straight to its destination, with p - 1 messages at the busiest rank. Reductions combine in
+// rank order, from the owner's contribution outwards.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 

@@ -1,5 +1,5 @@
-// Recursive halving: a reduce-scatter as in rabenseifner.cpp, on p blocks. That leaves blocks in the order of reversed
-// bits: one more round passes each block to its owner.
+// Recursive halving: a reduce-scatter in log2 p rounds, as in rabenseifner.cpp, on p blocks. That leaves blocks in the
+// order of reversed bits: one more round passes each block to its owner.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/algorithms/fold.hpp"
 #include "schedule/algorithms/halving.hpp"

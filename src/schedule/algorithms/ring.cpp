@@ -1,5 +1,6 @@
-// Ring: each of p blocks goes once around: in a reduce-scatter it collects contributions, and ends at the rank of its
-// number. Blocks meet ranks in ring order, so the operation must commute.
+// Ring: each rank sends to the next rank and receives from the previous one. Each of p blocks goes once around: in a
+// reduce-scatter it collects contributions, and ends at the rank of its number. Blocks meet ranks in ring order, so the
+// operation must commute.
 #include "schedule/algorithms/builders.hpp"
 #include "schedule/program.hpp"
 

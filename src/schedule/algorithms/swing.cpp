@@ -6,10 +6,10 @@
 // swing_bandwidth is Rabenseifner's algorithm with these partners. The ranks joined by steps k, k + 1, ... are one set
 // for all its members, along which blocks are numbered, so each message is one range.
 //
-// swing_latency exchanges whole sums, far partners first (published: near ones), so that ranks that hold one sum are
-// such a set, and bracket it alike.
+// swing_latency exchanges whole sums, far partners first. Ranks that hold one sum are then such a set, and bracket it
+// alike; with near partners first, as published, they would not.
 //
-// Ranks are folded (fold.hpp) to one ring, as is a torus with a side that is no power of two.
+// Ranks are folded (fold.hpp) to one ring, as is a torus with a side that is no power of two. Rank order is not kept.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
