@@ -9,11 +9,11 @@ STRETTO_DEVICE void plan_values(const GroupValues<T>& v, const Grid<T>& grid, Co
   using C = Code<T>;
   start_plan(v.m, p);
   W::sync();
-  const auto seen = load_codes<W, T>(v, grid, q);
+  const auto summaries = load_codes<W, T>(v, grid, q);
   W::sync();
-  p->bound = W::reduce_max(W::map([](const Seen<C>& s) { return s.bound; }, seen));
-  const bool negative = W::any(W::map([](const Seen<C>& s) { return s.negative; }, seen));
-  if (W::any(W::map([](const Seen<C>& s) { return s.exception; }, seen))) {
+  p->bound = W::reduce_max(W::map([](const CodeSummary<C>& s) { return s.bound; }, summaries));
+  const bool negative = W::any(W::map([](const CodeSummary<C>& s) { return s.negative; }, summaries));
+  if (W::any(W::map([](const CodeSummary<C>& s) { return s.exception; }, summaries))) {
     STRETTO_ROLLED
     for (int b = 0; b < kBlocks; ++b) {
       const u32 own = W::ballot(W::map([=](int j) { return q[32 * b + j] == no_code<C>(); }, W::lane()));

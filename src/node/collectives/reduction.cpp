@@ -143,9 +143,10 @@ Status Reduction::run() noexcept {
   if (large_) {
     // A peer might still read the first block.
     const bool over_input = t_.kind == Collective::reduce_scatter && t_.in == t_.out;
-    if (!over_input) told_.in = c_.memory_->expose(t_.in, all, false);
-    if (t_.out != nullptr && t_.kind != Collective::reduce_scatter) told_.out = c_.memory_->expose(t_.out, all, false);
-    const Visibility a = visibility(told_.in.access);
+    if (!over_input) published_.in = c_.memory_->expose(t_.in, all, false);
+    if (t_.out != nullptr && t_.kind != Collective::reduce_scatter)
+      published_.out = c_.memory_->expose(t_.out, all, false);
+    const Visibility a = visibility(published_.in.access);
     ++(a == Visibility::mapped     ? c_.counters_.mapped
        : a == Visibility::copyable ? c_.counters_.copyable
                                    : c_.counters_.staged);
@@ -165,8 +166,8 @@ Status Reduction::run() noexcept {
         if (i < l || i - l >= chunks_) continue;
         if (const Status s = combine(level, i - l, body); s != Status::ok) return s;
       }
-      told_.results = destination_;
-      std::memcpy(g_.line(first_ + i).payload, &told_, sizeof told_);
+      published_.results = destination_;
+      std::memcpy(g_.line(first_ + i).payload, &published_, sizeof published_);
       g_.publish(first_ + i);
     }
     if (i > levels && i - levels - 1 < chunks_) {
@@ -182,7 +183,7 @@ Status Reduction::run() noexcept {
   }
   g_.done(first_ + rounds);
   // Readers in place need this rank's input until they are done.
-  return told_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
+  return published_.in.access != Access::staged ? g_.await_done(readers_, first_ + chunks_) : Status::ok;
 }
 
 // All ranks finished in the first combination, in round 1: the remaining rounds have no readers and are skipped. All
@@ -204,7 +205,7 @@ Status Reduction::all_are_through(std::uint64_t round, bool* through) noexcept {
 
 // All that others combine. This rank reads its own part in place.
 Status Reduction::copy_in(const Chunk& c, std::uint64_t round) noexcept {
-  if (told_.in.access != Access::staged) return Status::ok;
+  if (published_.in.access != Access::staged) return Status::ok;
   const Range own = part(1, me_, c);
   if (h_.group(1, me_).size() == 1) return Status::ok;
   for (std::size_t at = 0; at < c.elements;) {
@@ -360,7 +361,7 @@ Status Reduction::copy_out(std::uint64_t k) noexcept {
     Published published;
     std::memcpy(&published, line->payload, sizeof published);
     if (published.results != Destination::slot) continue;
-    const bool lent = lends() && told_.in.access == Access::staged;
+    const bool lent = lends() && published_.in.access == Access::staged;
     if (lent && k == 0) ++c_.counters_.lent;
     const std::byte* const from =
         lent ? g_.slot(first_ + k) + region(levels_, r, me_) : g_.slot(r, round) + region(levels_, r, r);

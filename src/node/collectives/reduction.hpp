@@ -119,7 +119,7 @@ class Reduction {
   std::size_t chunk_ = 1;  // elements of a whole chunk, of each block
   std::uint64_t chunks_ = 0, first_ = 0;
   bool large_ = false;
-  Published told_;
+  Published published_;
   std::vector<int>& readers_;
   Destination destination_ = Destination::slot;
   // Two ranks: this rank's part of the chunk in the peer's slot; else null.

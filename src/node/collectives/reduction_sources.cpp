@@ -14,9 +14,9 @@ Status Reduction::gather_sources(int level, std::uint64_t k, const Range& mine) 
     const auto children = h_.children(level, me_);
     sources_.resize(children.size());
     // A reduce stores only into the root's output.
-    const bool may_push = t_.kind == Collective::reduce
-                              ? me_ != t_.root
-                              : t_.kind == Collective::allreduce && visibility(told_.out.access) == Visibility::mapped;
+    const bool may_push = t_.kind == Collective::reduce ? me_ != t_.root
+                                                        : t_.kind == Collective::allreduce &&
+                                                              visibility(published_.out.access) == Visibility::mapped;
     bool all_mapped = level == 1 && levels_ == 1 && large_ && may_push;
     std::byte* copies = c_.scratch(level == 1 ? children.size() * bytes : 0);
     for (std::size_t child = 0; child < children.size(); ++child) {

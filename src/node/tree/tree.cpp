@@ -114,7 +114,7 @@ Status Tree::run() {
     readers[i] = std::move(readers_);
   }
   // They read in place.
-  for (std::size_t i = 0; i < lanes.size() && told_.exposure.access != Access::staged; ++i)
+  for (std::size_t i = 0; i < lanes.size() && published_.exposure.access != Access::staged; ++i)
     if (const Status s = g_.await_done(readers[i], first + (i + 1) * chunks); s != Status::ok) return s;
   return Status::ok;
 }
@@ -162,11 +162,11 @@ Status Tree::look_at_steps() {
     passed_on_ = c_.passed_on_.room(static_cast<std::size_t>(end - first) * bytes_, c_.memory_->usable(Access::arena));
   }
   if (sent == nullptr) return Status::ok;
-  told_.first = first_sent;
+  published_.first = first_sent;
   if (bytes_ >= c_.options_.direct)
-    told_.exposure = c_.memory_->expose(at(sent->src.buffer, first_sent),
-                                        static_cast<std::size_t>(end_sent - first_sent) * bytes_, false);
-  const Visibility a = visibility(told_.exposure.access);
+    published_.exposure = c_.memory_->expose(at(sent->src.buffer, first_sent),
+                                             static_cast<std::size_t>(end_sent - first_sent) * bytes_, false);
+  const Visibility a = visibility(published_.exposure.access);
   ++(a == Visibility::mapped ? c_.counters_.mapped : c_.counters_.staged);
   return Status::ok;
 }
@@ -211,11 +211,11 @@ Status Tree::pass(Lane lane, std::uint64_t first) {
 Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) {
   const bool copies = step.kind == Kind::copy;
   if (copies && first_sum_ != nullptr) return Status::ok;
-  Told told;
+  Published published;
   if (!copies && step.dst.count > 0) {
     const Line* line = nullptr;
     if (const Status s = g_.await(step.peer, round, &line); s != Status::ok) return s;
-    std::memcpy(&told, line->payload, sizeof told);
+    std::memcpy(&published, line->payload, sizeof published);
   }
   for (int b = step.dst.first; b < step.dst.first + step.dst.count; ++b) {
     std::byte* const to = at(step.dst.buffer, b) + c.at;
@@ -224,7 +224,7 @@ Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) {
       if (to != from) std::memmove(to, from, c.bytes);
       continue;
     }
-    if (const Status s = source(step.peer, told, b, c, round, &from); s != Status::ok) return g_.give_up_all(s);
+    if (const Status s = source(step.peer, published, b, c, round, &from); s != Status::ok) return g_.give_up_all(s);
     if (step.kind == Kind::recv_replace)
       c_.copy_from_peer(to, from, c.bytes, readers_.empty() ? stores_of_result(bytes_, kMovedByCaches) : Stores::plain);
     else if (const Status s = combine(step, c, from); s != Status::ok)
@@ -233,18 +233,18 @@ Status Tree::take(const Step& step, const Chunk& c, std::uint64_t round) {
   return Status::ok;
 }
 
-Status Tree::source(int peer, const Told& told, int block, const Chunk& c, std::uint64_t round,
+Status Tree::source(int peer, const Published& published, int block, const Chunk& c, std::uint64_t round,
                     const std::byte** found) {
-  if (visibility(told.exposure.access) == Visibility::staged) {
+  if (visibility(published.exposure.access) == Visibility::staged) {
     *found = g_.slot(peer, round) + static_cast<std::size_t>(block) * step_;
     return Status::ok;
   }
-  const std::size_t offset = static_cast<std::size_t>(block - told.first) * bytes_ + c.at;
-  *found = c_.memory_->reach(peer, told.exposure, offset, c.bytes);
+  const std::size_t offset = static_cast<std::size_t>(block - published.first) * bytes_ + c.at;
+  *found = c_.memory_->reach(peer, published.exposure, offset, c.bytes);
   if (*found != nullptr) return Status::ok;
   std::byte* const copy = c_.scratch(c.bytes);
   *found = copy;
-  return c_.memory_->read(peer, told.exposure, offset, copy, c.bytes);
+  return c_.memory_->read(peer, published.exposure, offset, copy, c.bytes);
 }
 
 Status Tree::combine(const Step& step, const Chunk& c, const std::byte* theirs) noexcept {
@@ -259,7 +259,7 @@ Status Tree::combine(const Step& step, const Chunk& c, const std::byte* theirs) 
 }
 
 Status Tree::expose(Lane lane, const Chunk& c, std::uint64_t round) noexcept {
-  const bool staged = told_.exposure.access == Access::staged;
+  const bool staged = published_.exposure.access == Access::staged;
   if (const Status s = g_.open(round, readers_, staged ? Group::Room::slot : Group::Room::small); s != Status::ok)
     return s;
   for (const Step* before = nullptr; const Step& step : s_.steps) {
@@ -272,7 +272,7 @@ Status Tree::expose(Lane lane, const Chunk& c, std::uint64_t round) noexcept {
       c_.copy_to_peer(g_.slot(round) + place, at(step.src.buffer, b) + c.at, c.bytes, Stores::plain);
     }
   }
-  std::memcpy(g_.line(round).payload, &told_, sizeof told_);
+  std::memcpy(g_.line(round).payload, &published_, sizeof published_);
   g_.publish(round);
   return Status::ok;
 }

@@ -39,11 +39,11 @@ class Tree {
 
  private:
   // Follows the exposure in a line's payload.
-  struct Told {
+  struct Published {
     Exposure exposure;
     std::int32_t first = 0;  // block at its address
   };
-  static_assert(sizeof(Told) <= kInline);
+  static_assert(sizeof(Published) <= kInline);
   struct Chunk {
     std::size_t at, bytes;
   };
@@ -53,7 +53,8 @@ class Tree {
   Chunk chunk(std::uint64_t k) const noexcept;
   Status pass(schedule::Lane lane, std::uint64_t first);
   Status take(const schedule::Step& step, const Chunk& c, std::uint64_t round);
-  Status source(int peer, const Told& told, int block, const Chunk& c, std::uint64_t round, const std::byte** found);
+  Status source(int peer, const Published& published, int block, const Chunk& c, std::uint64_t round,
+                const std::byte** found);
   Status combine(const schedule::Step& step, const Chunk& c, const std::byte* theirs) noexcept;
   Status expose(schedule::Lane lane, const Chunk& c, std::uint64_t round) noexcept;
 
@@ -66,7 +67,7 @@ class Tree {
   std::byte *in_ = nullptr, *out_ = nullptr, *passed_on_ = nullptr;
   int first_passed_on_ = 0;
   const schedule::Step *first_sum_ = nullptr, *last_sum_ = nullptr;
-  Told told_;
+  Published published_;
   std::vector<int> readers_;
 };
 

@@ -31,7 +31,7 @@ STRETTO_DEVICE C no_code() {
 }
 
 template <class C>
-struct Seen {
+struct CodeSummary {
   typename Unsigned<C>::type bound;
   bool negative, exception;
 };
@@ -55,15 +55,15 @@ STRETTO_DEVICE Code<T> code_of(T x, const Grid<T>& grid) {
 }
 
 template <class C>
-STRETTO_DEVICE void see(C q, Seen<C>* seen) {
+STRETTO_DEVICE void note(C q, CodeSummary<C>* summary) {
   using U = typename Unsigned<C>::type;
   if (q == no_code<C>()) {
-    seen->exception = true;
+    summary->exception = true;
     return;
   }
   const U size = q < 0 ? U{0} - static_cast<U>(q) : static_cast<U>(q);
-  seen->bound = size > seen->bound ? size : seen->bound;
-  seen->negative = seen->negative || q < 0;
+  summary->bound = size > summary->bound ? size : summary->bound;
+  summary->negative = summary->negative || q < 0;
 }
 
 // `redo`: a bit for each half of the group with codes to check.
@@ -111,7 +111,7 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
       });
   return W::map(
       [&](int j, const QuickScan<C>& found) {
-        Seen<C> s{found.bound, found.signs < 0, false};
+        CodeSummary<C> s{found.bound, found.signs < 0, false};
         STRETTO_ROLLED
         for (int k = found.redo & 1 ? 0 : 4; k < (found.redo & 2 ? 8 : 4); ++k) {
           const int place = 128 * k + 4 * j;
@@ -127,14 +127,14 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
             if (judged == Judgement::unsure)
               unsure |= 1u << c;
             else
-              see(code, &s);
+              note(code, &s);
             q[place + c] = code;
           }
           STRETTO_ROLLED
           for (; unsure; unsure &= unsure - 1) {
             const int c = trailing_zeros(unsure);
             const C code = code_of<T>(value_at(v.x, at + static_cast<u64>(c), static_cast<T*>(nullptr)), grid);
-            see(code, &s);
+            note(code, &s);
             q[place + c] = code;
           }
         }
@@ -146,16 +146,17 @@ STRETTO_DEVICE auto load_whole_group(const GroupValues<T>& v, const Grid<T>& gri
 template <class W, class T>
 STRETTO_DEVICE auto load_found_codes(const GroupValues<T>& v, Code<T>* q) {
   using C = Code<T>;
-  return fold_quads<W, C, Seen<C>>(StoredQuads<C>{v.quantised}, v.first, W::splat(Seen<C>{0, false, false}),
-                                   [=](Seen<C> s, int place, const Quad<C>* in) {
-                                     STRETTO_UNROLL
-                                     for (int k = 0; k < 4; ++k) {
-                                       STRETTO_UNROLL
-                                       for (int c = 0; c < 4; ++c) see(in[k].v[c], &s);
-                                       store_quad(q + place + 128 * k, in[k]);
-                                     }
-                                     return s;
-                                   });
+  return fold_quads<W, C, CodeSummary<C>>(StoredQuads<C>{v.quantised}, v.first,
+                                          W::splat(CodeSummary<C>{0, false, false}),
+                                          [=](CodeSummary<C> s, int place, const Quad<C>* in) {
+                                            STRETTO_UNROLL
+                                            for (int k = 0; k < 4; ++k) {
+                                              STRETTO_UNROLL
+                                              for (int c = 0; c < 4; ++c) note(in[k].v[c], &s);
+                                              store_quad(q + place + 128 * k, in[k]);
+                                            }
+                                            return s;
+                                          });
 }
 
 // Places beyond m get 0.
@@ -164,23 +165,23 @@ STRETTO_DEVICE auto load_codes(const GroupValues<T>& v, const Grid<T>& grid, Cod
   using C = Code<T>;
   if (v.m == kGroup && v.quantised == nullptr && quad_aligned(v.x.x)) return load_whole_group<W, T>(v, grid, q);
   if (v.m == kGroup && v.quantised != nullptr && quad_aligned(v.quantised)) return load_found_codes<W, T>(v, q);
-  auto seen = W::splat(Seen<C>{0, false, false});
+  auto summaries = W::splat(CodeSummary<C>{0, false, false});
   STRETTO_ROLLED
   for (int b = 0; b < kBlocks; ++b)
-    seen = W::map(
-        [&](int j, Seen<C> s) {
+    summaries = W::map(
+        [&](int j, CodeSummary<C> s) {
           const int i = 32 * b + j;
           const u64 at = v.first + static_cast<u64>(i);
           C code = 0;
           if (i < v.m) {
             code = v.quantised ? v.quantised[at] : code_of<T>(value_at(v.x, at, static_cast<T*>(nullptr)), grid);
-            see(code, &s);
+            note(code, &s);
           }
           q[i] = code;
           return s;
         },
-        W::lane(), seen);
-  return seen;
+        W::lane(), summaries);
+  return summaries;
 }
 
 }  // namespace stretto::codec::cuda

@@ -32,11 +32,11 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
                                    typename W::template Lane<u32>* lanes) {
   const bool usual = grid.r < 0x1p127f;
   const i32 safe = static_cast<i32>(grid.safe), zero = static_cast<i32>(kCodeZero);
-  struct Seen {
+  struct RowSummary {
     u32 exceptions;
     bool unsafe;
   };
-  const auto seen = W::map(
+  const auto summaries = W::map(
       [=](const Row& row) {
         u32 exceptions = 0;
         i32 low = zero, high = zero;
@@ -48,11 +48,11 @@ STRETTO_DEVICE auto code_carefully(int m, const Grid<float>& grid, u32* memory, 
           low = c < low ? c : low;
           high = c > high ? c : high;
         }
-        return Seen{exceptions, high > zero + safe || low < zero - safe};
+        return RowSummary{exceptions, high > zero + safe || low < zero - safe};
       },
       *rows);
-  *lanes = W::map([](const Seen& s) { return s.exceptions; }, seen);
-  if (!W::any(W::map([](const Seen& s) { return s.unsafe; }, seen))) return W::splat(u32{0});
+  *lanes = W::map([](const RowSummary& s) { return s.exceptions; }, summaries);
+  if (!W::any(W::map([](const RowSummary& s) { return s.unsafe; }, summaries))) return W::splat(u32{0});
   struct Careful {
     u32 codes, exceptions;
   };
