@@ -129,7 +129,7 @@ int run(int argc, char** argv, int rank) {
   std::size_t largest = 16 << 20;
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--repeats", repeats, "turns of each")->check(CLI::Range(1, 100000));
-  app.add_option("--timing::largest", largest, "bytes of the longest vector");
+  app.add_option("--largest", largest, "bytes of the longest vector");
   if (int code = 0; !stretto::parsed(app, argc, argv, rank == 0, &code)) return code;
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
