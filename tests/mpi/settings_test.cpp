@@ -142,6 +142,7 @@ TEST(Settings, RulesThatCannotBeMeantAreNamedWithFileAndLine) {
   ASSERT_EQ(s.complaints.size(), 1u);
   EXPECT_EQ(s.complaints[0], "STRETTO_RULES: '" + file +
                                  "', line 2: 'rong' is no schedule; there are ring, chain; it counts as not set");
+  unlink(file.c_str());
 }
 
 TEST(Settings, ARelativeBoundOfTheWholeRangeIsRemarkedAndHolds) {
@@ -158,6 +159,7 @@ TEST(Settings, ARelativeBoundOfTheWholeRangeIsRemarkedAndHolds) {
   EXPECT_EQ(s.bound->value, 2);
   EXPECT_EQ(s.rules.size(), 2u);
   for (const char* bound : {"rel:0.99", "abs:2"}) EXPECT_TRUE(settings({{"STRETTO_BOUND", bound}}).complaints.empty());
+  unlink(file.c_str());
 }
 
 TEST(Settings, ABoundWithUnreadableRulesIsLeftOut) {

@@ -1,6 +1,9 @@
 // Sums of streams keep their report's promise against exact arithmetic: by every schedule, and on a machine where a
 // codec call takes as long as the transfer of some kilobytes.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
@@ -27,11 +30,16 @@ template <class T>
 class StreamedSums : public testing::Test {
  protected:
   StreamedSums() {
-    const std::string path = testing::TempDir() + "stretto_slow_calls_" + T::kName + ".json";
-    std::ofstream(path) << kProfile;
-    setenv("STRETTO_PROFILE", path.c_str(), 1);
+    std::ofstream(path_) << kProfile;
+    setenv("STRETTO_PROFILE", path_.c_str(), 1);
   }
-  ~StreamedSums() override { unsetenv("STRETTO_PROFILE"); }
+  ~StreamedSums() override {
+    unsetenv("STRETTO_PROFILE");
+    std::remove(path_.c_str());
+  }
+
+ private:
+  std::string path_ = testing::TempDir() + "stretto_slow_calls_" + T::kName + "." + std::to_string(getpid()) + ".json";
 };
 using All = testing::Types<F16, BF16, F32, F64>;
 TYPED_TEST_SUITE(StreamedSums, All, TypeNames);

@@ -60,7 +60,8 @@ def main():
     if not os.access(MPIFORT, os.X_OK):
         print(f"skipped: there is no {MPIFORT}")
         return 77
-    directory = pathlib.Path(tempfile.mkdtemp())
+    removed_at_exit = tempfile.TemporaryDirectory()
+    directory = pathlib.Path(removed_at_exit.name)
     served = 0
     for name, flags in WAYS.items():
         program = compiled(name, flags, CALLS, directory)

@@ -28,7 +28,8 @@ def main():
         return 77
     alone = run()
     assert alone.startswith(f"{RANKS} "), alone
-    file = pathlib.Path(tempfile.mkdtemp()) / "report.json"
+    removed_at_exit = tempfile.TemporaryDirectory()
+    file = pathlib.Path(removed_at_exit.name) / "report.json"
     with_library = run(LD_PRELOAD=LIBRARY, STRETTO_REPORT=file)
     assert with_library == alone, (alone, with_library)
     served = {row["operation"] for row in json.loads(file.read_text())["calls"] if row["path"] != "MPI"}

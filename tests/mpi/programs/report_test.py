@@ -14,7 +14,8 @@ import tempfile
 
 LAUNCH, MPIRUN, LIBRARY, PROGRAM, STARTS = sys.argv[1:6]
 RANKS = 3
-SCRATCH = pathlib.Path(tempfile.mkdtemp())
+REMOVED_AT_EXIT = tempfile.TemporaryDirectory()
+SCRATCH = pathlib.Path(REMOVED_AT_EXIT.name)
 
 
 def run(preload=True, program=PROGRAM, **environment):

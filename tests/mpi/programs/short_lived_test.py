@@ -15,7 +15,8 @@ COMMUNICATORS, CALLS, LAST = 16, 70, 64 << 11
 
 
 def main():
-    file = pathlib.Path(tempfile.mkdtemp()) / "report.json"
+    removed_at_exit = tempfile.TemporaryDirectory()
+    file = pathlib.Path(removed_at_exit.name) / "report.json"
     subprocess.run([LAUNCH, MPIRUN, str(RANKS), "env", f"LD_PRELOAD={LIBRARY}", f"STRETTO_REPORT={file}", PROGRAM, str(COMMUNICATORS),
                     str(CALLS), str(LAST)], check=True, timeout=200)
     calls = [row for row in json.loads(file.read_text())["calls"] if row["operation"] == "allreduce"]

@@ -14,7 +14,8 @@ LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:]
 RANKS = 2  # and as many spawned
 TIMES = 8  # of each collective on a communicator: a sum of 24 KB, a bcast of 4 B, a barrier
 FIRST = 7  # calls of a communicator before it is served: of 22, 1 and 1 units of use, until they are 64
-REPORT = pathlib.Path(tempfile.mkdtemp()) / "report.json"
+REMOVED_AT_EXIT = tempfile.TemporaryDirectory()
+REPORT = pathlib.Path(REMOVED_AT_EXIT.name) / "report.json"
 
 
 def calls_of(*arguments):

@@ -13,7 +13,8 @@ import tempfile
 
 LAUNCH, MPIRUN, LIBRARY, PROGRAM, WITHOUT_MEMORY = sys.argv[1:6]
 RANKS = 3
-SCRATCH = pathlib.Path(tempfile.mkdtemp())
+REMOVED_AT_EXIT = tempfile.TemporaryDirectory()
+SCRATCH = pathlib.Path(REMOVED_AT_EXIT.name)
 ON_ONE_RANK = (
     'if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = "$1" ]; then export "$2"; elif [ -n "$3" ]; then export "$3"; fi; '
     'export LD_PRELOAD="$4"; exec "$5"'
