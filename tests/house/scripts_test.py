@@ -287,7 +287,7 @@ class Figures(unittest.TestCase):
     def test_a_figure_that_nobody_knows_is_refused_before_any_is_drawn(self):
         done = subprocess.run([str(ROOT / "scripts" / "figures"), "stacking", "no-such"], capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("no figure no-such; there are: stacking bounds comparison model pingpong measuring frontier", done.stderr)
+        self.assertIn("no figure no-such; there are: stacking bounds comparison model pingpong measuring frontier hosts", done.stderr)
 
     def figures(self, *names, images=False):
         """scripts/figures in a checkout of its own, over a Python and a build that do nothing: status, what was drawn, what was said."""
