@@ -124,7 +124,7 @@ STRETTO_INLINE unsigned write_block64(const Quad& e, std::uint8_t* p) noexcept {
   __m512i beyond = _mm512_add_epi64(e.v[0], half);
   for (int k = 1; k < 4; ++k) beyond = _mm512_or_si512(beyond, _mm512_add_epi64(e.v[k], half));
   const Pair low = halves_of(e, 0);
-  if (__builtin_expect(_mm512_test_epi64_mask(beyond, _mm512_set1_epi64(-1LL << 32)) == 0, 1))
+  if (__builtin_expect(_mm512_test_epi64_mask(beyond, _mm512_set1_epi64(-(1LL << 32))) == 0, 1))
     return write_block32<kUnsigned>(low.v0, low.v1, p);
   const Pair high = halves_of(e, 1);
   const __m512i planes[4] = {low_planes(low.v0, low.v1), high_planes(low.v0, low.v1), low_planes(high.v0, high.v1),

@@ -98,7 +98,8 @@ inline void Narrow(Vector x, BF16* p) noexcept {
   const Words words;
   const auto b = hn::BitCast(words, x), high = hn::ShiftRight<16>(b);
   const auto rounded = hn::ShiftRight<16>(b + hn::Set(words, 0x7FFFu) + (high & hn::Set(words, 1)));
-  const auto nan = hn::RebindMask(words, hn::IsNaN(x));
+  // NaNs alone do not equal themselves; IsNaN is missing in Highway 0.16, and Ne is false for them.
+  const auto nan = hn::RebindMask(words, hn::Not(hn::Eq(x, x)));
   const auto kept = hn::IfThenElse(nan, high | hn::Set(words, 0x40u), rounded);
   const hn::Rebind<std::uint16_t, Floats> halves;
   hn::StoreU(hn::DemoteTo(halves, hn::BitCast(hn::RebindToSigned<Words>(), kept)), halves,
