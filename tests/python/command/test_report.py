@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 import synthetic
+from conftest import Command
 from test_bench import RESULTS, result
 from test_doctor import HEALTHY
 from test_model import ANSWERS
@@ -68,8 +69,7 @@ def everything():
     return made
 
 
-@pytest.fixture
-def answering(stretto):
+def with_answers(stretto):
     """A stretto-model that answers from ANSWERS, and stays away from this machine's MPI."""
     (stretto.home / "explain").write_text(json.dumps(ANSWERS["explain"]), encoding="utf-8")
     (stretto.home / "profiles").write_text(json.dumps({"name": "node7", "source": "stretto tune",
@@ -77,6 +77,18 @@ def answering(stretto):
     stretto.executable("bin/stretto-model", f'echo "$*" >>"{stretto.home}/asked"\ncat "{stretto.home}/$1"\n')
     stretto.set("STRETTO_LIBEXEC", stretto.home / "bin")
     return stretto
+
+
+@pytest.fixture
+def answering(stretto):
+    return with_answers(stretto)
+
+
+@pytest.fixture(scope="module")
+def whole_page(tmp_path_factory):
+    """The page of everything(), whose pictures take seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield made(with_answers(Command(tmp_path_factory.mktemp("page"), patch)), **everything())
 
 
 def written(stretto, **contents):
@@ -121,9 +133,8 @@ class Reader(html.parser.HTMLParser):
             self.words.append(data)
 
 
-def test_everything_that_was_given_is_shown(answering):
-    text = made(answering, **everything())
-    said = " ".join(Reader(text).words).replace("\u00a0", " ")
+def test_everything_that_was_given_is_shown(whole_page):
+    said = " ".join(Reader(whole_page).words).replace("\u00a0", " ")
     for words in ("4 ranks on 2 hosts, 1,294 collectives", "1 to 2.6 s saved", "All together 1 to 2.6 s in 1,274 of 1,294 calls", "ring, fused, 1,200",
                   "unequal counts", "a rule <of> line 2 & more",
                   "75%", "0.00015", "at most 4,608 in a call", "node7: 2 ranks on 4 hardware threads", "bound to no single hardware thread",
@@ -136,33 +147,42 @@ def test_everything_that_was_given_is_shown(answering):
     assert said.count("allreduce ≤ 16 MiB: ring, fused, 1,200 calls") == 1  # label in the picture of the savings
 
 
-def test_sizes_and_hosts_of_the_run_are_shown(answering):
-    contents = everything()
-    contents["run"] = copy.deepcopy(RUN)
+@pytest.fixture
+def without_programs(stretto, monkeypatch):
+    """No stretto-model, whose answers are drawn for seconds."""
+    def none(name, *_):
+        raise Failure(f"no program {name}")
+
+    monkeypatch.setattr(programs, "program", none)
+    return stretto
+
+
+def test_sizes_and_hosts_of_the_run_are_shown(without_programs):
+    stretto = without_programs
+    contents = {"run": copy.deepcopy(RUN), "doctor": two_hosts()}
     contents["run"]["calls"][0].update(bytes=6 * 8, up_to_bytes=1024)
     contents["run"]["calls"][4].update(bytes=9 * 5e7, up_to_bytes=None)
     contents["run"]["hosts"] = {f"h{number}": 1 for number in range(4)}
-    said = " ".join(Reader(made(answering, **contents)).words).replace("\u00a0", " ")
+    said = " ".join(Reader(made(stretto, **contents)).words).replace("\u00a0", " ")
     for words in ("≤ 1 KiB", "> 16 MiB", "≤ 16 MiB", "on 4 hosts", "The program ran on h0 (1 rank), h1 (1 rank)", "The machine shown below is node7, node8"):
         assert words in said, words
-    same = " ".join(Reader(made(answering, run=RUN, doctor=two_hosts())).words)
+    same = " ".join(Reader(made(stretto, run=RUN, doctor=two_hosts())).words)
     assert "The program ran on" not in same
     # A file of an older version lacks both.
     old = copy.deepcopy(RUN)
     del old["hosts"]
     for one in old["calls"]:
         del one["up_to_bytes"]
-    assert "The program ran on" not in made(answering, run=old, doctor=two_hosts())
+    assert "The program ran on" not in made(stretto, run=old, doctor=two_hosts())
 
 
-def test_the_page_is_whole_and_alone(answering):
-    text = made(answering, **everything())
-    reader = Reader(text)
+def test_the_page_is_whole_and_alone(whole_page):
+    reader = Reader(whole_page)
     assert len(reader.ids) == len(set(reader.ids))
     assert all(link.startswith(("#", "data:")) for link in reader.links), reader.links
     assert {link[1:] for link in reader.links if link.startswith("#")} <= set(reader.ids)
     assert not reader.names & {"script", "iframe", "object"}
-    assert not re.search(r"@import|url\((?!#)", text)
+    assert not re.search(r"@import|url\((?!#)", whole_page)
 
 
 def test_a_page_without_a_run_asks_what_people_ask_first(answering):
@@ -180,12 +200,8 @@ def test_questions_are_of_the_calls_that_took_longest():
     assert {name: inputs.plain(name) for name in plain} == plain
 
 
-def test_what_cannot_be_had_is_said(stretto, monkeypatch):
-    def none(name, *_):
-        raise Failure(f"no program {name}")
-
-    monkeypatch.setattr(programs, "program", none)
-    text = made(stretto, run=RUN)
+def test_what_cannot_be_had_is_said(without_programs):
+    text = made(without_programs, run=RUN)
     assert "The machine could not be examined: " in text and "The model did not answer: " in text and "unequal counts" in text
 
 
@@ -262,15 +278,15 @@ def browsed(text, path, width):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt install chromium)")
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_browser_shows_the_page_within_its_window_and_says_nothing(answering, width):
-    found, said = browsed(made(answering, **everything()), answering.home / "shown.html", width)
+def test_a_browser_shows_the_page_within_its_window_and_says_nothing(whole_page, tmp_path, width):
+    found, said = browsed(whole_page, tmp_path / "shown.html", width)
     assert said == []
     assert found["inner"] == width and found["scroll"] <= width and found["wide"] == []
     assert found["figures"] >= 12 and found["small"] == 0
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium (apt install chromium)")
-def test_a_page_that_is_too_wide_or_wrong_would_be_noticed(answering):
+def test_a_page_that_is_too_wide_or_wrong_would_be_noticed(tmp_path):
     text = page.document("wide", page.Piece('<div style="width: 900px">x</div><script>console.error("wrong")</script>'))
-    found, said = browsed(text, answering.home / "shown.html", 800)
+    found, said = browsed(text, tmp_path / "shown.html", 800)
     assert found["scroll"] > 800 and len(found["wide"]) == 1 and any("wrong" in line for line in said)
