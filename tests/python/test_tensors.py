@@ -1,8 +1,5 @@
-"""Tensors of torch as arrays of collectives and streams, and groups of torch's processes. Skipped where Python has no torch."""
+"""Tensors of torch as arrays of collectives and streams. Skipped where Python has no torch."""
 
-import ctypes
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -108,42 +105,3 @@ def test_streams_of_tensors(monkeypatch):
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(stretto.UnsupportedError, match="ml_dtypes"):
         stretto.compress(x.to(torch.bfloat16), abs=1e-3)
-
-
-GROUP = """
-import os, torch, torch.distributed as dist, stretto
-dist.init_process_group("gloo")
-comm = stretto.init(dist.group.WORLD, transports="tcp")
-x = torch.full((5,), comm.rank + 1, dtype=torch.bfloat16)
-request = comm.iallreduce(x, out=x, op="avg")
-assert request.get_future(torch.futures.Future).then(lambda done: done.value()[0]).wait() is x and (x == (comm.size + 1) / 2).all()
-first = dist.new_group([0, 1])
-if dist.get_rank() < 2:
-    both = stretto.init(first, transports="tcp")
-    assert (both.rank, both.size, both.allreduce(torch.ones(2))[0].tolist()) == (dist.get_rank(), 2, [2, 2])
-else:
-    try:
-        stretto.init(first)
-    except stretto.ArgumentError as error:
-        assert "not in the process group" in str(error), error
-again = stretto.init(dist.group.WORLD, transports="tcp")
-part = again.split(again.rank % 2)
-assert part.allreduce(torch.ones(1))[0].item() == (2, 1)[again.rank % 2]
-try:
-    stretto.init(dist.group.WORLD, 0, 1)
-except stretto.ArgumentError as error:
-    print("fine", flush=True)
-"""
-
-
-def test_ranks_of_a_process_group_meet_in_its_store(tmp_path):
-    try:
-        ctypes.CDLL(os.environ.get("STRETTO_UCX", "libucp.so.0"))
-    except OSError as error:
-        pytest.skip(f"no UCX: {error}")
-    program = tmp_path / "program.py"
-    program.write_text(GROUP, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("STRETTO_STORE", "STRETTO_RANK", "STRETTO_SIZE"))}
-    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", str(program)], env=environment, capture_output=True, text=True,
-                          timeout=120, check=False)
-    assert done.stdout.count("fine") == 3, done.stdout + done.stderr

@@ -1,6 +1,7 @@
-"""stretto.torch between processes: the backend, the hook of DDP and FSDP2. Ranks are forks of one process that has imported torch, which takes
+"""stretto.torch between processes: the backend, the hook of DDP and FSDP2; communicators of process groups. Ranks are forks of one process that has imported torch, which takes
 two seconds of a processor; one test starts them by torch's own launcher."""
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -54,6 +55,9 @@ class Rank:
     def __init__(self, path, program, *arguments, port=None, **settings):
         os.environ["OMP_NUM_THREADS"] = "1"
         import torch._dynamo  # noqa: F401  which DDP imports
+        with contextlib.suppress(ImportError):  # names of torch's own: what torch.compile imports in two seconds
+            import torch._functorch.aot_autograd  # noqa: F401
+            import torch._inductor.lowering  # noqa: F401
         import torch.distributed.fsdp  # noqa: F401
         import stretto.torch  # noqa: F401
         self.path, self.status = path, None
@@ -103,6 +107,10 @@ def ranks(size, here, program, *arguments, seconds=240, **settings):
 
 def test_backend_serves_collectives_of_torch(tmp_path):
     ranks(3, tmp_path, "backend_program.py", "stretto", tmp_path)
+
+
+def test_ranks_of_a_process_group_meet_in_its_store(tmp_path):
+    ranks(3, tmp_path, "group_program.py")
 
 
 @pytest.mark.parametrize("backend", ("gloo", "stretto"))
