@@ -138,20 +138,27 @@ def test_raw_values_and_a_stream_are_compared(stretto):
 
 
 @pytest.mark.parametrize("shape", ((900,), (3, 2, 30, 40), ()))
-def test_pictures_and_pages_are_whole_in_themselves(stretto, shape):
+def test_pages_with_pictures_are_whole_in_themselves(stretto, shape):
     x = field(*shape, dtype=np.float64) + 1 / 3
     if x.size > 100:
         x.flat[5:9] = np.nan
     np.savez(stretto.home / "x.npz", **{"<x>": x, "z": x.astype(complex)})
     stretto.succeeds("compress", "x.npz", "--abs", "0.01")
-    stretto.succeeds("compare", "x.npz", "x.stretto", "--plot", "p.png", "--plot", "p.svg", "--html", "p.html")
-    assert (stretto.home / "p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and "</svg>" in (stretto.home / "p.svg").read_text(encoding="utf-8")
+    stretto.succeeds("compare", "x.npz", "x.stretto", "--html", "p.html")
     page = (stretto.home / "p.html").read_text(encoding="utf-8")
     assert "&lt;x&gt;" in page and "<x>" not in page and page.count("<img ") == 1 and page.rstrip().endswith("</html>")
     assert "<h1>x.npz and x.stretto</h1>" in page
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
-    assert "p.png is there already" in stretto.refused("compare", "x.npz", "x.stretto", "--plot", "p.png")
-    stretto.succeeds("compare", "x.npz", "x.stretto", "--plot", "p.png", "--force")
+
+
+def test_pictures_have_the_format_of_their_names_and_are_kept(stretto):
+    for name, by in (("x.npy", 0), ("y.npy", 0.5)):
+        np.save(stretto.home / name, field(30, 40) + by)
+    compared = ("compare", "x.npy", "y.npy", "--plot", "p.png", "--plot", "p.svg")
+    stretto.succeeds(*compared)
+    assert (stretto.home / "p.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and "</svg>" in (stretto.home / "p.svg").read_text(encoding="utf-8")
+    assert "p.png is there already" in stretto.refused(*compared)
+    stretto.succeeds(*compared, "--force")
 
 
 @pytest.mark.parametrize(("x", "y", "said"), [

@@ -88,7 +88,7 @@ def test_a_truncated_file_is_refused(form, tmp_path, stretto):
 def test_no_damaged_header_ends_in_a_traceback(tmp_path, stretto):
     by_library(tmp_path / "a.nc", "NETCDF3_64BIT_DATA")
     content = (tmp_path / "a.nc").read_bytes()
-    for at in range(4, 900, 3):
+    for at in range(4, 900, 7):
         (tmp_path / "b.nc").write_bytes(content[:at] + bytes([content[at] ^ 0x81]) + content[at + 1:])
         assert stretto.run("compress", "b.nc", "--abs", "1", "--no-marks", "--force").returncode in (0, 1, 2)
 
