@@ -1,6 +1,6 @@
 """A program that frees its communicators soon gets its own later, and at last none; one that lasts is served.
 
-usage: short_lived_test.py LAUNCH MPIRUN LIBRARY PROGRAM
+usage: short_lived_test.py LAUNCH MPIRUN LIBRARY PROGRAM COMMUNICATORS
 """
 
 import json
@@ -11,7 +11,8 @@ import tempfile
 
 LAUNCH, MPIRUN, LIBRARY, PROGRAM = sys.argv[1:5]
 RANKS, FIRST = 3, 64  # calls of a communicator before it is served, where none was freed soon
-COMMUNICATORS, CALLS, LAST = 16, 70, 64 << 11
+COMMUNICATORS, CALLS = int(sys.argv[5]), 70
+LAST = FIRST << (min(COMMUNICATORS, 10) + 1)  # a communicator waits at most FIRST << 10 calls
 
 
 def main():
