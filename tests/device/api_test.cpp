@@ -37,7 +37,7 @@ stretto_options exact() {
 
 TEST(DeviceApi, ExactCollectivesGiveTheHostsBits) {
   for (const What w : kAll)
-    for (int ranks = 1; ranks <= 9; ++ranks) expect_as_on_host(w, 3000, ranks, exact());
+    for (const int ranks : ranks_to_nine()) expect_as_on_host(w, 3000, ranks, exact());
 }
 
 TEST(DeviceApi, ScatterAndGatherGiveTheHostsBits) {
@@ -140,7 +140,7 @@ TEST(DeviceApi, MemoryOfWrongKindsAndDevicesIsRefused) {
 
 TEST(DeviceApi, CollectivesWithinABoundGiveTheHostsBits) {
   for (const What w : kAll)
-    for (int ranks = 1; ranks <= 9; ++ranks) {
+    for (const int ranks : ranks_to_nine()) {
       stretto_options o = bounded(1e-3);
       o.payload = w < What::allgather ? STRETTO_PAYLOAD_FUSED : STRETTO_PAYLOAD_RECOMPRESS;
       expect_as_on_host(w, 3000, ranks, o);

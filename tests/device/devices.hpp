@@ -47,6 +47,13 @@ inline void expect_order() {
   EXPECT_EQ(emulation().held(true), 0u);
 }
 
+// Numbers of ranks up to the emulated devices; all of them where the environment has WIDE, as tests of the label `wide`
+// have.
+inline std::vector<int> ranks_to_nine() {
+  if (std::getenv("WIDE")) return {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  return {1, 2, 3, 5, 8};
+}
+
 // Ranks have their own devices if there are enough.
 inline int device_of(int rank) {
   int devices = 1;
