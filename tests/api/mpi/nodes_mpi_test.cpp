@@ -667,6 +667,7 @@ TEST_F(Nodes, AMissingRankIsATimeoutOnAllOthers) {
     SCOPED_TRACE(missing);
     for (const std::size_t n : {std::size_t{200000}, std::size_t{100}, std::size_t{1}})
       for (const bool met : {false, true}) {
+        if (ranks < 5 && met == (missing == 0)) continue;  // few ranks are for half of it
         SCOPED_TRACE(testing::Message() << n << (met ? " in a later call" : ""));
         const std::vector<float> x(n * static_cast<std::size_t>(ranks), 1);
         std::vector<float> y(x.size());
