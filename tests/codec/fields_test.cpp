@@ -14,7 +14,7 @@ namespace {
 #if defined(STRETTO_SANITIZED)
 constexpr std::size_t kMost = 40000;
 #else
-constexpr std::size_t kMost = 400000;
+constexpr std::size_t kMost = 150000;
 #endif
 
 template <class T>

@@ -43,7 +43,7 @@ TYPED_TEST(EveryIsa, CompressesToTheReferencesBytesAndDecodesAlike) {
 
 TYPED_TEST(EveryIsa, CombinesToTheBytesOfTheReference) {
   for (const double eps : {1e-4, 1e-7}) {
-    constexpr std::size_t stride = stride_if_sanitized(4);
+    constexpr std::size_t stride = kSanitized ? 4 : 2;
     const auto all = summands<TypeParam>(3 * 1024 + 77, eps, 12, 81);
     std::vector<Stream> streams;
     for (const auto& x : all) streams.push_back(compressed(x, eps));
@@ -115,7 +115,7 @@ TYPED_TEST(EveryIsa, AddsMissingDataToTheBytesOfTheReference) {
     for (std::size_t a = 0; a < streams.size(); ++a)
       for (std::size_t b = 0; b < streams.size(); ++b)
         for (const Combine op : {Combine::add, Combine::subtract}) {
-          if (r.below(stride * (a + b > singles ? 12 : 3)) != 0) continue;
+          if (r.below(stride * (a + b > singles ? 24 : 6)) != 0) continue;
           const Stream s = combined(op, streams[a], streams[b], with(Isa::reference));
           for (const Isa isa : isas()) {
             ASSERT_TRUE(combined(op, streams[a], streams[b], with(isa)) == s)
