@@ -9,5 +9,14 @@ template FMT_API auto dragonbox::to_decimal(double) noexcept -> dragonbox::decim
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
+#if FMT_VERSION < 90000
+template FMT_API int format_float(double, int, float_specs, buffer<char>&);
+template FMT_API int format_float(long double, int, float_specs, buffer<char>&);
+template FMT_API int snprintf_float(double, int, float_specs, buffer<char>&);
+template FMT_API int snprintf_float(long double, int, float_specs, buffer<char>&);
+#endif
+#if FMT_VERSION >= 100000
+template FMT_API void vformat_to(buffer<char>&, string_view, vformat_args<char>::type, locale_ref);
+#endif
 }  // namespace detail
 FMT_END_NAMESPACE
