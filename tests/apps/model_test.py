@@ -456,7 +456,9 @@ class Answers(unittest.TestCase):
         commands = re.findall(r"^(?:stretto|stretto-model) ((?:explain|predict|simulate|plan) .*)$", blocks, re.MULTILINE)
         self.assertEqual({command.split()[0] for command in commands}, {"explain", "predict", "simulate", "plan"})
         for command in commands:
-            status, _, said = run(*shlex.split(command.replace("131072", "4096")))  # which takes seconds
+            if "WHOLE" not in os.environ:
+                command = command.replace("131072", "4096")  # which takes seconds
+            status, _, said = run(*shlex.split(command))
             self.assertEqual(status, 0, f"{command}: {said}")
 
     def test_every_shipped_profile_answers(self):
