@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 #include "base/waiting.hpp"
@@ -66,8 +67,13 @@ std::span<const CopyPath> copy_paths(bool mapped) noexcept {
 Limits::Limits(node::Exchange& exchange, std::size_t bytes) : rank_(exchange.rank()) {
   const std::size_t vector = (bytes + 4095) / 4096 * 4096, stage = 4 * kSummed * sizeof(float);
   const std::size_t each = 2 * vector + stage;
-  if (node::make_segment(exchange, 4096 + 2 * each, node::Passing::proc_then_socket, &memory_) != Status::ok)
-    throw std::runtime_error(message());
+  node::SegmentMaker maker;
+  node::SegmentOffer mine;
+  std::span<const node::SegmentOffer> offers;
+  Status s = maker.offer(exchange, 4096 + 2 * each, &mine);
+  s = exchange.step(s, mine, &offers);
+  if (s == Status::ok) s = maker.map(exchange, offers.front(), node::Passing::proc_then_socket, &memory_);
+  if (s != Status::ok) throw std::runtime_error(message());
   std::byte* base = memory_->data();
   flags_ = reinterpret_cast<Flag*>(base);
   const auto at = [&](int rank, std::size_t offset) {

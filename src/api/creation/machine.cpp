@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,10 +24,8 @@
 #include "api/creation/network.hpp"
 #include "api/creation/share.hpp"
 #include "base/guarded.hpp"
-#include "base/text/file.hpp"
 #include "model/profile/codec_probe.hpp"
 #include "model/profile/profile_text.hpp"
-#include "node/memory/handle.hpp"
 #include "stretto/stretto_stream.h"
 #include "topology/free_cores.hpp"
 #include "topology/topology.hpp"
@@ -41,16 +40,18 @@ struct MessageFacts {
   bool known = false;
 };
 
+struct Probes {
+  model::CodecProbe fixed, dense;
+};
+
 struct Here {
   std::array<char, 64> host{};
   std::int32_t socket = -1, cache = -1, core = -1, numa = -1, cores = 0;
   std::array<char, 64> levels{};  // of a hierarchy inside hosts
-  std::array<char, 40> boot{};    // equal on the hosts of one machine
   std::int32_t machine_cores = 0;
   std::int32_t codec_threads = 1;  // that this process asks for, and has CPUs for
   NetworkSpeed network;            // as this process probed it before
-  model::CodecProbe codec, dense;  // as this process measured its core before
-  bool messages = false;
+  Probes codec;                    // as this process measured its core before, if `probed`
   bool probed = false;
   Introduction introduction;
   // Hashes of profiles: earlier communicators', and on rank 0 the one to take now. 0: none.
@@ -78,20 +79,11 @@ const std::array<char, 64>& own_host() noexcept {
   return once;
 }
 
-std::array<char, 40> boot_of_machine() {
-  std::array<char, 40> boot{};
-  std::string text;
-  if (read_file("/proc/sys/kernel/random/boot_id", &text) == Status::ok)
-    std::copy_n(text.begin(), std::min(text.size(), boot.size() - 1), boot.begin());
-  return boot;
-}
-
 // Takes milliseconds, so it runs once. If it fails, only the host is known.
 Here look() {
   static const Here once = [] {
     Here h;
     h.host = own_host();
-    h.boot = boot_of_machine();
     h.machine_cores = static_cast<std::int32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     topology::Place place;
     int cores = 0;
@@ -115,8 +107,9 @@ double core_part(const std::vector<Here>& all) {
   };
   std::map<std::string_view, Machine> machines;
   for (const Here& h : all) {
-    if (h.boot.front() == 0 || h.cores <= 0) continue;
-    Machine& m = machines[{h.boot.data(), h.boot.size()}];
+    const auto& boot = h.introduction.boot;  // equal on the hosts of one machine
+    if (boot.front() == 0 || h.cores <= 0) continue;
+    Machine& m = machines[{boot.data(), boot.size()}];
     m.hosts[{h.host.data(), h.host.size()}] = h.cores;
     m.cores = std::max({m.cores, h.machine_cores, h.cores});
   }
@@ -211,11 +204,6 @@ class KeptShared {
   std::shared_ptr<const Shared> kept_ = std::make_shared<const Shared>();
 };
 
-Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
-  return guarded("for the machine's profile",
-                 [&]() -> Status { return model::find_text(host_name(), transport.name(), text); });
-}
-
 // No profile has network times for these messages. A user who names the built-in profile gets its own times.
 bool lacks_network(const model::Profile& profile, const std::string& messages, bool named) {
   const std::string& built_in = model::built_in().name;
@@ -226,12 +214,7 @@ bool lacks_network(const model::Profile& profile, const std::string& messages, b
 Status take_network(backend::Transport& transport, const topology::Topology& topology, model::Carrier over,
                     carrier::Carrier* messages, const std::vector<Here>& all, model::Profile* profile) {
   NetworkSpeed speed = all.front().network;
-  bool can = true;
-  for (const Here& h : all) {
-    speed = slower(speed, h.network);
-    can = can && h.messages;
-  }
-  if (!speed.known() && !can) return Status::ok;  // the communicator is not made
+  for (const Here& h : all) speed = slower(speed, h.network);
   if (!speed.known())
     if (const Status s = probe_network(transport, topology, over, *messages, &speed); s != Status::ok) return s;
   return guarded("for the speed of the network", [&] {
@@ -242,10 +225,6 @@ Status take_network(backend::Transport& transport, const topology::Topology& top
       profile->short_calls = {{0, speed.latency, speed.short_byte, speed.core_byte, speed.core_message}};
   });
 }
-
-struct Probes {
-  model::CodecProbe fixed, dense;
-};
 
 // Measured once in a process, in a millisecond.
 Probes probes_here() noexcept {
@@ -263,20 +242,17 @@ model::CodecProbe slowest(const model::CodecProbe& a, const model::CodecProbe& b
 // Scales the built-in profile's codec costs to the slowest rank's processor. Collective. `before`: this rank's status.
 Status take_codec(backend::Transport& transport, const std::vector<Here>& all, Status before, model::Profile* profile) {
   const bool measured = std::all_of(all.begin(), all.end(), [](const Here& h) { return h.probed; });
-  std::vector<Probes> probes;
-  Status room = guarded("for the speed of the codec", [&] {
-    for (const Here& h : all) probes.push_back({h.codec, h.dense});
-    return before;
-  });
-  if (!measured) room = node::agree(transport, room);
-  if (room != Status::ok) return room;
+  std::span<const Probes> probes;
   if (!measured) {
     const Probes own = probes_here();
     probed.store(true, std::memory_order_release);
-    if (const Status s = transport.allgather(&own, sizeof own, probes.data()); s != Status::ok) return s;
+    before = transport.step(before, own, &probes);
   }
-  Probes most = probes.front();
-  for (const Probes& p : probes) most = {slowest(most.fixed, p.fixed), slowest(most.dense, p.dense)};
+  if (before != Status::ok) return before;
+  const auto of = [&](std::size_t r) { return measured ? all[r].codec : probes[r]; };
+  Probes most = of(0);
+  for (std::size_t r = 1; r < all.size(); ++r)
+    most = {slowest(most.fixed, of(r).fixed), slowest(most.dense, of(r).dense)};
   model::scale_codec(most.fixed, most.dense, profile);
   return Status::ok;
 }
@@ -320,20 +296,24 @@ std::string key_of(const std::string& text, model::Carrier carrier, const std::v
   return key;
 }
 
-Status describe(int ranks, Here* own, std::vector<Here>* all, std::vector<Introduction>* introductions,
-                std::shared_ptr<const Shared>* before) noexcept {
-  return guarded("to describe the machine", [&]() -> Status {
-    *own = look();
-    *before = KeptShared::here().snapshot();
-    if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
-    own->introduction = introduce();
-    const char* given = secure_getenv("STRETTO_LEVELS");
-    const std::string_view levels = given != nullptr ? given : topology::kAllLevels;
-    std::copy_n(levels.begin(), std::min(levels.size(), own->levels.size() - 1), own->levels.begin());
-    all->resize(static_cast<std::size_t>(ranks));
-    introductions->resize(all->size());
-    return Status::ok;
-  });
+Status profile_here(const backend::Transport& transport, std::string* text) noexcept {
+  return guarded("for the machine's profile",
+                 [&]() -> Status { return model::find_text(host_name(), transport.name(), text); });
+}
+
+Status describe(const Shared& before, model::Carrier carrier, Here* own) {
+  *own = look();
+  if (const Status s = asked_codec_threads(&own->codec_threads); s != Status::ok) return s;
+  const char* const levels = secure_getenv("STRETTO_LEVELS");
+  const std::string_view wanted = levels != nullptr ? levels : topology::kAllLevels;
+  std::copy_n(wanted.begin(), std::min(wanted.size(), own->levels.size() - 1), own->levels.begin());
+  own->introduction = introduce();
+  own->network = known_speed(carrier);
+  own->probed = probed.load(std::memory_order_acquire);
+  if (own->probed) own->codec = probes_here();
+  own->profile = before.hash;
+  own->facts = before.of(carrier);
+  return Status::ok;
 }
 
 // Rank 0 reads the text, too: all ranks then hold equal bits.
@@ -350,30 +330,32 @@ Status read_profile(const std::string& text, const std::vector<Here>& all, model
 
 }  // namespace
 
-Status find_machine(backend::Transport& transport, model::Carrier carrier, carrier::Carrier* messages,
+Status find_machine(backend::Transport& transport, model::Carrier carrier, Status ready, carrier::Carrier* messages,
                     std::shared_ptr<select::SharedChooser>* chooser, std::vector<Introduction>* introductions,
                     bool* several_hosts) noexcept {
   return guarded("to describe the machine", [&]() -> Status {
     Here own;
     std::vector<Here> all;
+    std::vector<Introduction> introduced;
     std::shared_ptr<const Shared> before;
-    Status s = node::agree(transport, describe(transport.size(), &own, &all, introductions, &before));
-    if (s != Status::ok) return s;
-    // A failed rank goes on until the ranks have exchanged what they know.
     std::string given, received;
-    own.network = known_speed(carrier);
-    own.messages = messages != nullptr;
-    own.probed = probed.load(std::memory_order_acquire);
-    if (own.probed) own.codec = probes_here().fixed, own.dense = probes_here().dense;
-    own.profile = before->hash;
-    own.facts = before->of(carrier);
-    if (transport.rank() == 0) {
-      s = profile_here(transport, &given);
-      own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
-      if (s == Status::ok) own.taken = hash_of(given);
-    }
-    if (const Status passed = transport.allgather(&own, sizeof own, all.data()); passed != Status::ok) return passed;
-    std::transform(all.begin(), all.end(), introductions->begin(), [](const Here& h) { return h.introduction; });
+    Status s = ready;
+    if (s == Status::ok)
+      s = guarded("to describe the machine", [&] {
+        all.resize(static_cast<std::size_t>(transport.size()));
+        introduced.resize(all.size());
+        before = KeptShared::here().snapshot();
+        return describe(*before, carrier, &own);
+      });
+    // A failure is told with the profile's text, by share().
+    const Status found = s == Status::ok && transport.rank() == 0 ? profile_here(transport, &given) : Status::ok;
+    own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
+    if (found == Status::ok) own.taken = hash_of(given);
+    std::span<const Here> told;
+    if (s = transport.step(s, own, &told); s != Status::ok) return s;
+    std::copy(told.begin(), told.end(), all.begin());
+    std::transform(all.begin(), all.end(), introduced.begin(), [](const Here& h) { return h.introduction; });
+    *introductions = std::move(introduced);
     const Here& first = all.front();
     const auto every = [&](const auto& holds) { return std::all_of(all.begin(), all.end(), holds); };
     const bool between = !every([&](const Here& h) { return h.host == first.host; });
@@ -383,7 +365,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, carri
     const bool shares = !had || (between && !facts.known);
     if (shares) {
       if (transport.rank() == 0 && between && !facts.known) facts = {transport.eager_limit(), transport.yields(), true};
-      s = share(transport, s, given, &received, &facts);
+      s = share(transport, found, given, &received, &facts);
       if (s == Status::ok) KeptShared::here().keep(received, carrier, facts);
     }
     const std::string& text = shares ? received : before->text;

@@ -14,7 +14,6 @@
 #include "base/float_environment.hpp"
 #include "base/guarded.hpp"
 #include "base/waiting.hpp"
-#include "node/memory/handle.hpp"
 
 namespace stretto::api {
 namespace {

@@ -45,17 +45,15 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   return o;
 }
 
-// Why the ranks cannot share memory, equal on every rank; empty: they may try.
-std::string objection(const std::vector<Introduction>& all, const topology::Topology& topology) {
-  if (topology.hosts() == topology.ranks() && topology.hosts() > 1)
-    return fmt::format("the ranks are on {} hosts, one on each", topology.hosts());
-  for (int r = 0; r < topology.ranks(); ++r) {
-    const Introduction& own = all[static_cast<std::size_t>(r)];
-    if (!own.wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
-    if (topology.hosts() == 1 && own.boot != all.front().boot)
-      return fmt::format("ranks 0 and {} run under different kernels", r);
-  }
-  return {};
+// The first rank that keeps ranks from sharing memory, if ranks of one kernel may; all.size(): none.
+std::size_t objector(const std::vector<Introduction>& all, bool one_kernel) noexcept {
+  const auto objects = [&](const Introduction& r) { return !r.wanted || (one_kernel && r.boot != all.front().boot); };
+  return static_cast<std::size_t>(std::find_if(all.begin(), all.end(), objects) - all.begin());
+}
+
+std::string objection_of(const std::vector<Introduction>& all, std::size_t r) {
+  if (!all[r].wanted) return fmt::format("STRETTO_NODE=0 on rank {}", r);
+  return fmt::format("ranks 0 and {} run under different kernels", r);
 }
 
 topology::Topology host_of(const topology::Topology& topology, int rank) {
@@ -65,67 +63,68 @@ topology::Topology host_of(const topology::Topology& topology, int rank) {
 }
 
 constexpr Purpose kSharing = "for the collectives of a host";
+constexpr const char* kHierarchy = "STRETTO_HIERARCHY";
 
-// Rank 0's setting of hierarchies on all ranks. Collective. invalid_argument, on every rank: it does not fit the
-// machine.
-Status ask_hierarchies(backend::Transport& transport, const topology::Topology& topology,
-                       std::optional<node::Hierarchies>* hierarchies) noexcept {
-  const char* given = secure_getenv("STRETTO_HIERARCHY");
-  std::string wish;
-  if (const Status s = share_text(transport, given != nullptr ? given : "", &wish); s != Status::ok) return s;
-  Status found = Status::ok;
-  const Status s = guarded(kSharing, [&] {
-    std::vector<topology::Place> places;
-    places.reserve(static_cast<std::size_t>(topology.ranks()));
-    for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
-    found = node::parse_hierarchies(wish, places, transport.numbers(), &hierarchies->emplace());
-    if (found != Status::ok) found = fail(found, "STRETTO_HIERARCHY: {}", message());
-  });
-  return s != Status::ok ? s : found;
-}
-
-// Collective. The ranks agree after each step that may fail on one rank alone.
-Status meet(backend::Transport& transport, const topology::Topology& topology, const model::Profile& profile,
-            node::Hierarchies hierarchies, std::unique_ptr<node::Collectives>* made) noexcept {
-  std::optional<stretto::node::Options> options;
-  Status s = guarded(kSharing, [&] { options = options_for(topology, profile, std::move(hierarchies), transport); });
-  if (s = node::agree(transport, s); s != Status::ok) return s;
-  // Peers map an arena when they meet, so it must exist by then.
-  if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
-  s = node::Collectives::create(transport, *options, made);
-  return node::agree(transport, s);
+// `wish`: rank 0's setting, equal on all ranks.
+Status read_hierarchies(const backend::Transport& transport, const topology::Topology& topology,
+                        const std::string& wish, node::Hierarchies* hierarchies) {
+  std::vector<topology::Place> places;
+  places.reserve(static_cast<std::size_t>(topology.ranks()));
+  for (int r = 0; r < topology.ranks(); ++r) places.push_back(topology.place(r));
+  const Status s = node::parse_hierarchies(wish, places, transport.numbers(), hierarchies);
+  return s == Status::ok ? s : fail(s, "{}: {}", kHierarchy, message());
 }
 
 }  // namespace
 
 Introduction introduce() {
-  Introduction me;
-  std::string boot;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::getline(file, boot);
-  std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
+  static const Introduction once = [] {
+    Introduction me;
+    std::string boot;
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::getline(file, boot);
+    std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
+    return me;
+  }();
+  Introduction me = once;
   const char* const given = secure_getenv("STRETTO_NODE");
   me.wanted = given == nullptr || std::string_view(given) != "0";
+  me.hierarchy = secure_getenv(kHierarchy) != nullptr;
   return me;
 }
 
-Status find_node(backend::Transport& transport, const std::vector<Introduction>& all,
-                 const topology::Topology& topology, const model::Profile& profile, std::string* why,
-                 std::unique_ptr<node::Collectives>* node) noexcept {
-  std::optional<node::Hierarchies> hierarchies;
-  Status s = ask_hierarchies(transport, topology, &hierarchies);
-  if (s = node::agree(transport, s); s != Status::ok) return s;
-  s = node::agree(transport, guarded(kSharing, [&] { *why = objection(all, topology); }));
-  if (s == Status::ok && !why->empty()) return s;
-  if (s == Status::ok) s = meet(transport, topology, profile, std::move(*hierarchies), node);
-  if (s == Status::ok) return s;
-  node->reset();
+Status find_node(backend::Transport& transport, Status ready, const std::vector<Introduction>& all,
+                 const model::Chooser* chooser, std::string* why, std::unique_ptr<node::Collectives>* node) noexcept {
+  std::string wish;
+  if (all.front().hierarchy) {
+    const char* const given = secure_getenv(kHierarchy);
+    const Status shared = share_text(transport, given != nullptr ? given : "", &wish);
+    if (ready == Status::ok) ready = shared;
+  }
+  const std::size_t against = objector(all, true);
+  std::optional<node::Options> options;
+  if (ready == Status::ok)
+    ready = guarded(kSharing, [&]() -> Status {
+      node::Hierarchies hierarchies;
+      const Status s = read_hierarchies(transport, chooser->topology(), wish, &hierarchies);
+      if (against < all.size()) *why = objection_of(all, against);
+      options = options_for(chooser->topology(), chooser->profile(), std::move(hierarchies), transport);
+      return s;
+    });
+  if (against < all.size()) return ready;
+  if (ready != Status::ok) return node::Collectives::decline(transport, ready);
+  // Peers map an arena when they meet, so it must exist by then.
+  if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
+  if (node::Collectives::create(transport, *options, node) == Status::ok) return Status::ok;
   return guarded(kSharing, [why] { *why = message(); });
 }
 
 backend::MakeHost later_node(backend::Transport& transport, const std::vector<Introduction>& all,
                              const topology::Topology& topology, const model::Profile& profile, std::string* why) {
-  *why = objection(all, topology);
+  if (topology.hosts() == topology.ranks())
+    *why = fmt::format("the ranks are on {} hosts, one on each", topology.hosts());
+  else if (const std::size_t against = objector(all, false); against < all.size())
+    *why = objection_of(all, against);
   if (!why->empty()) return {};
   const int rank = transport.rank();
   const auto members = topology.ranks_of(topology.host_of(rank));

@@ -8,6 +8,7 @@
 #include "backend/hosts/nodes.hpp"
 #include "backend/transport.hpp"
 #include "base/status.hpp"
+#include "model/choose.hpp"
 #include "model/profile/profile.hpp"
 #include "node/collectives/collectives.hpp"
 #include "topology/topology.hpp"
@@ -17,17 +18,18 @@ namespace stretto::api {
 // Names do not tell hosts apart (containers): the kernel's number does.
 struct Introduction {
   std::array<char, 40> boot{};
-  bool wanted = true;  // not STRETTO_NODE=0
+  bool wanted = true;      // not STRETTO_NODE=0
+  bool hierarchy = false;  // STRETTO_HIERARCHY is set
 };
 
 Introduction introduce();
 
-// For ranks on one host; collective. Null, with the reason in *why: its memory cannot be shared, or STRETTO_NODE=0 on
-// any rank. invalid_argument, on all ranks: rank 0's STRETTO_HIERARCHY cannot be read. Waits let the transport
-// progress, which outlives the result. `profile`, equal on all ranks, has the switch points.
-Status find_node(backend::Transport& transport, const std::vector<Introduction>& all,
-                 const topology::Topology& topology, const model::Profile& profile, std::string* why,
-                 std::unique_ptr<node::Collectives>* node) noexcept;
+// For ranks on one host; collective, also for a rank that has failed before (`ready`), which has no chooser. Null, with
+// the reason in *why, on all ranks: its memory cannot be shared, or STRETTO_NODE=0 on any rank. A failure is this
+// rank's alone, but for invalid_argument: rank 0's STRETTO_HIERARCHY cannot be read. Waits let the transport progress,
+// which outlives the result.
+Status find_node(backend::Transport& transport, Status ready, const std::vector<Introduction>& all,
+                 const model::Chooser* chooser, std::string* why, std::unique_ptr<node::Collectives>* node) noexcept;
 
 // For ranks on several hosts, without a message: makes this host's memory when called. Empty, with the reason in *why,
 // on all ranks: every rank is on a host of its own, or STRETTO_NODE=0 on any rank. The transport outlives the result.

@@ -199,6 +199,7 @@ Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* 
     limited.reset();
     made.reset(new (std::nothrow) MpiTransport(duplicate, std::move(ready), std::move(watchdog), limit));
     if (!made) MPI_Comm_free(&duplicate);
+    if (made && !attempt([&] { made->make_room(); })) made.reset();
   }
   int mine = made ? complete : taken ? no_memory : no_duplicate, all = no_duplicate;
   if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent) != MPI_SUCCESS) return failed("MPI_Allreduce");

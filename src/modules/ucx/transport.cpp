@@ -12,7 +12,6 @@
 #include "modules/ucx/carrier.hpp"
 #include "modules/ucx/device_messages.hpp"
 #include "modules/ucx/worker.hpp"
-#include "node/memory/handle.hpp"
 
 namespace stretto::modules {
 namespace {
@@ -153,7 +152,8 @@ Status make_ucx_transport(carrier::Store& store, const backend::Place& place,
     worker->join(session, place.rank);
     auto made = std::make_unique<UcxTransport>(std::move(worker), place.limit);
     if (const Status s = made->open(); s != Status::ok) return s;  // others wait for their limit
-    if (const Status s = node::agree(*made, Status::ok); s != Status::ok) return s;
+    const Status room = guarded("for the exchanges of a communicator", [&] { made->make_room(); });
+    if (const Status s = node::agree(*made, room); s != Status::ok) return s;
     if (place.rank == 0) carrier::clean_up(store, session);
     *transport = std::move(made);
     return Status::ok;

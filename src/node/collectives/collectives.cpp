@@ -23,7 +23,7 @@ Status Collectives::create(Exchange& exchange, const Options& options, std::uniq
     c.reset(new Collectives);
     return c->prepare(exchange, options);
   });
-  if (status = node::agree(exchange, status); status != Status::ok) return status;
+  if (status != Status::ok) return Group::decline(exchange, status);
   if (status = Group::create(exchange, options.group, &c->group_); status != Status::ok) return status;
   if (status = Memory::create(exchange, *c->group_, options.memory, &c->memory_); status != Status::ok) return status;
   c->group_->map_lines_of_peers();

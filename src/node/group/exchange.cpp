@@ -3,11 +3,71 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "base/guarded.hpp"
 
 namespace stretto::node {
+namespace {
+
+using Reason = std::array<char, 256>;
+
+// The message of rank `failed`, gathered without allocation.
+Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
+  std::array<Reason, 128> all;
+  Reason own{};
+  if (mine != Status::ok) copy_message(own);
+  const bool few = static_cast<std::size_t>(exchange.size()) <= all.size();
+  if (few && exchange.allgather(own.data(), own.size(), all.data()) == Status::ok) return all[failed];
+  Reason unknown{"which has its message"};
+  return unknown;
+}
+
+// `statuses`: by rank, each `stride` bytes after the last.
+Status first_failure(Exchange& exchange, const std::byte* statuses, std::size_t stride, Status mine) noexcept {
+  const auto p = static_cast<std::size_t>(exchange.size());
+  std::size_t failed = 0;
+  while (failed < p && statuses[failed * stride] == std::byte{0}) ++failed;
+  if (failed == p) return Status::ok;
+  const auto status = static_cast<Status>(statuses[failed * stride]);
+  const Reason why = reason_of(exchange, failed, mine);
+  return mine != Status::ok ? mine : fail(status, "rank {} failed: {}", failed, why.data());
+}
+
+}  // namespace
+
+Status agree(Exchange& exchange, Status mine) noexcept {
+  // For any usual number of ranks, so that a rank out of memory can report it.
+  std::array<std::byte, 4096> few;
+  std::unique_ptr<std::byte[]> many;
+  const auto p = static_cast<std::size_t>(exchange.size());
+  if (p > few.size()) many.reset(new (std::nothrow) std::byte[p]);
+  std::byte* const all = p > few.size() ? many.get() : few.data();
+  if (all == nullptr) return fail(Status::out_of_memory, "no memory for {} ranks to agree", p);
+  const auto own = static_cast<std::byte>(mine);
+  if (const Status s = exchange.allgather(&own, 1, all); s != Status::ok) return s;
+  return first_failure(exchange, all, 1, mine);
+}
+
+Status Exchange::step(Status mine, const void* data, std::size_t bytes) noexcept {
+  if (room_.empty()) {
+    if (mine == Status::ok) mine = guarded({"for {} ranks to meet", size()}, [&] { make_room(); });
+    if (mine = agree(*this, mine); mine != Status::ok) {
+      release_room();
+      return mine;
+    }
+  }
+  std::array<std::byte, kMost + 1> own;
+  own[0] = static_cast<std::byte>(mine);
+  std::memcpy(&own[1], data, bytes);
+  const std::size_t stride = bytes + 1;
+  if (const Status s = allgather(own.data(), stride, room_.data()); s != Status::ok) return s;
+  if (const Status s = first_failure(*this, room_.data(), stride, mine); s != Status::ok) return s;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(size()); ++r)
+    std::memmove(room_.data() + r * bytes, room_.data() + r * stride + 1, bytes);
+  return Status::ok;
+}
 
 Status CarrierExchange::round(int to, int from, const std::byte* sent, std::size_t bytes, std::byte* received,
                               std::size_t more) noexcept {

@@ -13,6 +13,8 @@ namespace stretto::node {
 // An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
 class Exchange {
  public:
+  static constexpr std::size_t kMost = 1280;  // bytes of a rank in a step
+
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
@@ -25,25 +27,29 @@ class Exchange {
     all->resize(static_cast<std::size_t>(size()));
     return allgather(&mine, sizeof(T), all->data());
   }
-};
 
-// Allocated before the first exchange: a rank out of memory keeps no other waiting.
-class GatherBuffer {
- public:
-  static constexpr std::size_t kMost = 1152;
-  void reserve(int ranks) { room_.resize(static_cast<std::size_t>(ranks) * kMost); }
-
-  // Valid until the next call.
+  // An agreement on `mine`, this rank's status so far, that carries data in the same exchange. *all, if no rank failed:
+  // by rank, valid until the next step.
   template <class T>
-  Status operator()(Exchange& exchange, const T& mine, std::span<const T>* all) noexcept {
+  Status step(Status mine, const T& data, std::span<const T>* all) noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);
-    *all = {reinterpret_cast<const T*>(room_.data()), static_cast<std::size_t>(exchange.size())};
-    return exchange.allgather(&mine, sizeof(T), room_.data());
+    const Status s = step(mine, &data, sizeof(T));
+    *all = {reinterpret_cast<const T*>(room_.data()), s == Status::ok ? static_cast<std::size_t>(size()) : 0};
+    return s;
   }
 
+  // The room of steps is on all ranks or on none. Without it, the first step takes an agreement to make it.
+  void make_room() { room_.resize(static_cast<std::size_t>(size()) * (kMost + 1)); }
+  void release_room() noexcept { std::vector<std::byte>().swap(room_); }
+
  private:
+  Status step(Status mine, const void* data, std::size_t bytes) noexcept;
+
   std::vector<std::byte> room_;
 };
+
+// Collective. The first failed rank's status; other ranks' messages name it.
+Status agree(Exchange& exchange, Status mine) noexcept;
 
 // In ⌈log2 p⌉ rounds, with exclusive use of the carrier's tags from `first_tag` on. After a failure all later calls
 // fail.

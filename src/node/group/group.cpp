@@ -36,22 +36,20 @@ void populate(void* at, std::size_t bytes, int how) noexcept {
 }  // namespace
 
 struct Group::Introduction {
-  Token process{};
+  SegmentOffer segment;
   std::int32_t pid = getpid();
   std::int32_t reserved = 0;
   std::uint64_t pid_namespace = 0;
   std::uint64_t slot = 0;
   CoreSet cores;
 
-  Status fill(const GroupOptions& options) noexcept {
+  void fill(const GroupOptions& options) noexcept {
     pid_namespace = node::pid_namespace();
     slot = options.slot;
     cores.find();
-    return process_token(&process);
   }
 };
 
-// Steps that can fail on one rank alone precede the first exchange, or are agreed on.
 Status Group::create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept {
   const std::size_t least = std::max<std::size_t>(4096, kLine * 4 * static_cast<std::size_t>(exchange.size()));
   Status status = Status::ok;
@@ -59,19 +57,28 @@ Status Group::create(Exchange& exchange, const GroupOptions& options, std::uniqu
     status = fail(Status::invalid_argument, "a slot of {} bytes: it takes a multiple of {}, {} at least for {} ranks",
                   options.slot, kLine, least, exchange.size());
   std::unique_ptr<Group> made;
-  GatherBuffer gathering;
   if (status == Status::ok)
     status = guarded({"for a group of {} ranks", exchange.size()}, [&] {
-      gathering.reserve(exchange.size());
       made.reset(new Group);
-      made->reserve(exchange);
+      made->reserve(exchange, options);
     });
   Introduction me;
-  if (status == Status::ok) status = me.fill(options);
-  if (status = agree(exchange, status); status != Status::ok) return status;
-  if (status = made->build(exchange, gathering, me, options); status != Status::ok) return status;
+  SegmentMaker segment;
+  if (status == Status::ok) status = segment.offer(exchange, kLanes * made->layout_.bytes(), &me.segment);
+  me.fill(options);
+  std::span<const Introduction> all;
+  if (status = exchange.step(status, me, &all); status != Status::ok) return status;
+  if (status = made->meet(all, options); status != Status::ok) return status;
+  status = segment.map(exchange, all.front().segment, options.passing, &made->segment_);
+  if (status != Status::ok) return status;
+  made->touch_pages();
   *group = std::move(made);
   return Status::ok;
+}
+
+Status Group::decline(Exchange& exchange, Status why) noexcept {
+  std::span<const Introduction> all;
+  return exchange.step(why, Introduction(), &all);
 }
 
 // Peers may wait for a call that this rank does not make. A rank that called nothing may have failed to make the group,
@@ -82,35 +89,33 @@ Group::~Group() {
   mine_->bell.wake();
 }
 
-void Group::reserve(Exchange& exchange) {
+void Group::reserve(const Exchange& exchange, const GroupOptions& options) {
   rank_ = exchange.rank();
   index_ = static_cast<std::size_t>(rank_);
   size_ = exchange.size();
   members_.resize(static_cast<std::size_t>(size_));
+  layout_ = {members_.size(), options.slot};
+  generation_ = fork_generation();
   for (Fill& fill : fills_) fill.readers.reserve(members_.size());
 }
 
-Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduction& me,
-                    const GroupOptions& options) noexcept {
-  generation_ = fork_generation();
+// Fails on every rank, or on none.
+Status Group::meet(std::span<const Introduction> all, const GroupOptions& options) noexcept {
   Bell::prepare();
-  std::span<const Introduction> all;
-  if (const Status s = gathering(exchange, me, &all); s != Status::ok) return s;
+  const Introduction& me = all[index_];
   CoreSet cores = me.cores;
-  Status status = Status::ok;
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r].slot != me.slot)
-      status =
-          fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
+      return fail(Status::incompatible, "slots of {} bytes on rank {}, {} on rank {}", all[r].slot, r, me.slot, rank_);
+    const bool same_namespace = all[r].pid_namespace == me.pid_namespace;
     cores.join(all[r].cores);
     members_[r].pid = all[r].pid;
     members_[r].number = options.numbers.empty() ? static_cast<int>(r) : options.numbers[r];
-    members_[r].same_process = all[r].process == me.process;
-    if (all[r].pid_namespace == me.pid_namespace) add_peer(all[r].pid);
-    if (!members_[r].same_process && all[r].pid_namespace == me.pid_namespace)
-      members_[r].process = watch_process(all[r].pid, all[r].process);
+    members_[r].same_process = all[r].segment.process == me.segment.process;
+    if (same_namespace) add_peer(all[r].pid);
+    if (same_namespace && !members_[r].same_process)
+      members_[r].process = watch_process(all[r].pid, all[r].segment.process);
   }
-  if (status = agree(exchange, status); status != Status::ok) return status;
   patience_ = options.patience;
   const int usable = options.cores > 0 ? options.cores : cores.count();
   oversubscribed_ = size_ > usable;
@@ -122,18 +127,17 @@ Status Group::build(Exchange& exchange, GatherBuffer& gathering, const Introduct
     patience_.spins = spins_for(shared);
     patience_.shares = shared;
   }
+  return Status::ok;
+}
 
-  layout_ = {members_.size(), options.slot};
-  if (status = make_segment(exchange, kLanes * layout_.bytes(), options.passing, &segment_); status != Status::ok)
-    return status;
+// This rank's first touch places the pages. Ranks that touch one new page at once wait for each other, asleep, so each
+// page of states has one rank.
+void Group::touch_pages() noexcept {
   find_rooms(0);
-  // This rank's first touch places the pages. Ranks that touch one new page at once wait for each other, asleep, so
-  // each page of states has one rank.
   const Pages states = layout_.states_of(index_);
   populate(base_ + states.at, states.bytes, kPopulateWrite);
   populate(places_, kLines * sizeof(Place), kPopulateWrite);
   for (std::size_t i = 0; i < kSlots; ++i) will_fill(i, 0, 1);
-  return Status::ok;
 }
 
 void Group::map_slot(std::uint64_t round, std::uint64_t wanted) noexcept {

@@ -37,6 +37,8 @@ class Group final : private Watch {
  public:
   // Collective over ranks of one node, word size and build.
   static Status create(Exchange& exchange, const GroupOptions& options, std::unique_ptr<Group>* group) noexcept;
+  // In place of create(), by a rank that cannot go on: create() fails on the others, with this status. Returns `why`.
+  static Status decline(Exchange& exchange, Status why) noexcept;
   ~Group();
 
   // A second group of the same ranks and segment, whose collectives are ordered independently; made once, without an
@@ -177,10 +179,10 @@ class Group final : private Watch {
   };
 
   Group() = default;
-  void reserve(Exchange& exchange);
   struct Introduction;
-  Status build(Exchange& exchange, GatherBuffer& gathering, const Introduction& me,
-               const GroupOptions& options) noexcept;
+  void reserve(const Exchange& exchange, const GroupOptions& options);
+  Status meet(std::span<const Introduction> all, const GroupOptions& options) noexcept;
+  void touch_pages() noexcept;
   void find_rooms(std::size_t lane) noexcept;
   Status check() noexcept override;
   Status give_up(double seconds) noexcept override;

@@ -8,13 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <memory>
-#include <new>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,13 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPatienceMs = 10000;  // far longer than a connection takes
-
-struct Offer {
-  std::int32_t pid = 0;
-  std::int32_t fd = -1;
-  std::uint64_t device = 0, inode = 0;  // of the memory, to recognise a stranger's descriptor
-  Token name{}, token{};                // name of the socket, and secret of the permitted processes
-};
 
 bool is_offered(int fd, const Offer& offer) noexcept {
   struct stat found {};
@@ -146,63 +137,6 @@ Status serve(int listener, int fd, const Token& token, int expected) noexcept {
   return Status::ok;
 }
 
-struct DescriptorExchange {
-  Offer mine;
-  std::vector<Offer> offers;
-  std::vector<char> asks, all_asks;
-  std::vector<Descriptor> connections;
-};
-
-Status describe(int offered, Offer* offer) noexcept {
-  if (offered < 0) return Status::ok;
-  struct stat found {};
-  if (fstat(offered, &found) == 0) offer->device = found.st_dev, offer->inode = found.st_ino;
-  offer->pid = getpid();
-  offer->fd = offered;
-  const Status s = random_token(&offer->name);
-  return s == Status::ok ? random_token(&offer->token) : s;
-}
-
-void reserve(std::size_t p, DescriptorExchange* state, std::vector<Descriptor>* all) {
-  all->clear();
-  all->resize(p);
-  state->offers.resize(p);
-  state->asks.resize(p);
-  state->all_asks.resize(p * p);
-  state->connections.resize(p);
-}
-
-Status pass(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing, DescriptorExchange& state,
-            std::vector<Descriptor>* all) noexcept {
-  const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
-  auto& [mine, offers, asks, all_asks, connections] = state;
-  Descriptor listener;
-  if (offered >= 0) listener = listen_as(mine.name);
-  if (const Status s = exchange.allgather(&mine, sizeof mine, offers.data()); s != Status::ok) return s;
-  for (std::size_t r = 0; r < p; ++r) {
-    if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r])) continue;
-    if (passing == Passing::proc_then_socket) (*all)[r] = open_through_proc(offers[r]);
-    if ((*all)[r]) continue;
-    connections[r] = ask(offers[r]);
-    asks[r] = connections[r] ? 1 : 0;
-  }
-  if (const Status s = exchange.allgather(asks.data(), p, all_asks.data()); s != Status::ok) return s;
-
-  int expected = 0;
-  for (std::size_t r = 0; r < p; ++r) expected += all_asks[r * p + me];
-  Status status = expected > 0 ? serve(listener.get(), offered, mine.token, expected) : Status::ok;
-  listener = {};  // callers still in the queue get an error at once
-  for (std::size_t r = 0; r < p; ++r) {
-    if (r == me || offers[r].fd < 0 || (!skip.empty() && skip[r]) || (*all)[r]) continue;
-    if (connections[r]) (*all)[r] = take(connections[r].get(), offers[r]);
-    if (!(*all)[r])
-      status = fail(Status::unsupported,
-                    "shared memory of rank {} (process {}) can be had neither through /proc/{}/fd nor through a socket",
-                    r, offers[r].pid, offers[r].pid);
-  }
-  return agree(exchange, status);
-}
-
 }  // namespace
 
 Descriptor Descriptor::aside(int fd) noexcept { return Descriptor(arena::out_of_the_way(fd)); }
@@ -227,47 +161,60 @@ Status random_token(Token* token) noexcept {
   return fail(Status::unsupported, "getrandom: {}", n < 0 ? std::strerror(errno) : "too few bytes");
 }
 
-namespace {
-
-using Reason = std::array<char, 160>;
-
-// The message of rank `failed`, gathered without allocation.
-Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
-  std::array<Reason, 128> all;
-  Reason own{};
-  if (mine != Status::ok) copy_message(own);
-  const bool few = static_cast<std::size_t>(exchange.size()) <= all.size();
-  if (few && exchange.allgather(own.data(), own.size(), all.data()) == Status::ok) return all[failed];
-  Reason unknown{"which has its message"};
-  return unknown;
+Status make_offer(int fd, Offer* offer) noexcept {
+  *offer = {};
+  if (fd < 0) return Status::ok;
+  struct stat found {};
+  if (fstat(fd, &found) == 0) offer->device = found.st_dev, offer->inode = found.st_ino;
+  offer->pid = getpid();
+  offer->fd = fd;
+  const Status s = random_token(&offer->name);
+  return s == Status::ok ? random_token(&offer->token) : s;
 }
 
-}  // namespace
-
-Status agree(Exchange& exchange, Status mine) noexcept {
-  // For any usual number of ranks, so that a rank out of memory can report it.
-  std::array<std::uint8_t, 4096> few;
-  std::unique_ptr<std::uint8_t[]> many;
-  const auto p = static_cast<std::size_t>(exchange.size());
-  if (p > few.size()) many.reset(new (std::nothrow) std::uint8_t[p]);
-  std::uint8_t* all = p > few.size() ? many.get() : few.data();
-  if (all == nullptr) return fail(Status::out_of_memory, "no memory for {} ranks to agree", p);
-  const auto own = static_cast<std::uint8_t>(mine);
-  if (const Status s = exchange.allgather(&own, 1, all); s != Status::ok) return s;
-  const auto failed = static_cast<std::size_t>(std::find_if(all, all + p, [](auto s) { return s != 0; }) - all);
-  if (failed == p) return Status::ok;
-  const Reason why = reason_of(exchange, failed, mine);
-  return mine != Status::ok ? mine : fail(static_cast<Status>(all[failed]), "rank {} failed: {}", failed, why.data());
+bool open_offers(Passing passing, int rank, std::span<const Offer> offers, std::span<Descriptor> all) noexcept {
+  bool complete = true;
+  for (std::size_t r = 0; r < offers.size(); ++r) {
+    if (offers[r].fd < 0 || r == static_cast<std::size_t>(rank)) continue;
+    if (passing == Passing::proc_then_socket) all[r] = open_through_proc(offers[r]);
+    complete = complete && all[r];
+  }
+  return complete;
 }
 
-Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
-                        std::vector<Descriptor>* all) noexcept {
-  DescriptorExchange state;
-  Status status = guarded({"to pass descriptors between {} ranks", exchange.size()},
-                          [&] { reserve(static_cast<std::size_t>(exchange.size()), &state, all); });
-  if (status == Status::ok) status = describe(offered, &state.mine);
+Status ask_for_offers(Exchange& exchange, const Offer& own, std::span<const Offer> offers,
+                      std::span<Descriptor> all) noexcept {
+  const auto p = static_cast<std::size_t>(exchange.size()), me = static_cast<std::size_t>(exchange.rank());
+  std::vector<char> asks, all_asks;
+  std::vector<Descriptor> connections;
+  Status status = guarded({"to pass descriptors between {} ranks", p}, [&] {
+    asks.resize(p);
+    all_asks.resize(p * p);
+    connections.resize(p);
+  });
+  Descriptor listener = own.fd >= 0 ? listen_as(own.name) : Descriptor();
   if (status = agree(exchange, status); status != Status::ok) return status;
-  return pass(exchange, offered, skip, passing, state, all);
+  const auto lacks = [&](std::size_t r) { return offers[r].fd >= 0 && r != me && !all[r]; };
+  for (std::size_t r = 0; r < offers.size(); ++r) {
+    if (!lacks(r)) continue;
+    connections[r] = ask(offers[r]);
+    asks[r] = connections[r] ? 1 : 0;
+  }
+  if (const Status s = exchange.allgather(asks.data(), p, all_asks.data()); s != Status::ok) return s;
+
+  int expected = 0;
+  for (std::size_t r = 0; r < p; ++r) expected += all_asks[r * p + me];
+  if (expected > 0) status = serve(listener.get(), own.fd, own.token, expected);
+  listener = {};  // callers still in the queue get an error at once
+  for (std::size_t r = 0; r < offers.size(); ++r) {
+    if (!lacks(r)) continue;
+    if (connections[r]) all[r] = take(connections[r].get(), offers[r]);
+    if (!all[r])
+      status = fail(Status::unsupported,
+                    "shared memory of rank {} (process {}) can be had neither through /proc/{}/fd nor through a socket",
+                    r, offers[r].pid, offers[r].pid);
+  }
+  return status;
 }
 
 }  // namespace stretto::node

@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "base/status.hpp"
 #include "node/group/exchange.hpp"
@@ -35,21 +35,32 @@ class Descriptor {
 
 enum class Passing : std::uint8_t { proc_then_socket, socket_only };
 
-// Collective. `offered`: a descriptor of this rank, or -1. (*all)[r]: a descriptor of rank r's file; empty for this
-// rank, for ranks that offer none, and for those in `skip` (empty, or one flag per rank). Fails on every rank if it
-// fails on one.
-Status pass_descriptors(Exchange& exchange, int offered, const std::vector<char>& skip, Passing passing,
-                        std::vector<Descriptor>* all) noexcept;
+// unsupported: the kernel gives none (seccomp, Linux before 3.17).
+using Token = std::array<std::uint64_t, 2>;
+Status random_token(Token* token) noexcept;
+
+// How peers get a descriptor of this rank's. Ranks exchange offers, open what they can, and ask for the rest.
+struct Offer {
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;                 // -1: nothing is offered, or not wanted
+  std::uint64_t device = 0, inode = 0;  // of the file, to recognise a stranger's descriptor
+  Token name{}, token{};                // name of the socket, and secret of the permitted processes
+};
+
+// fd -1 offers nothing.
+Status make_offer(int fd, Offer* offer) noexcept;
+
+// By rank; this rank's own is left out. (*all)[r]: a descriptor of rank r's file, where it offers one. False: a rank
+// has to be asked.
+bool open_offers(Passing passing, int rank, std::span<const Offer> offers, std::span<Descriptor> all) noexcept;
+
+// Asks for the rest of `offers`, if any, and serves other ranks that ask. Collective; a failure may be this rank's
+// alone.
+Status ask_for_offers(Exchange& exchange, const Offer& own, std::span<const Offer> offers,
+                      std::span<Descriptor> all) noexcept;
 
 // The process at the other end belongs to this user, or to a user without a number here (another user namespace), whom
 // the token alone identifies.
 bool of_this_user(int connection) noexcept;
-
-// Collective. The first failed rank's status; other ranks' messages name it.
-Status agree(Exchange& exchange, Status mine) noexcept;
-
-// unsupported: the kernel gives none (seccomp, Linux before 3.17).
-using Token = std::array<std::uint64_t, 2>;
-Status random_token(Token* token) noexcept;
 
 }  // namespace stretto::node

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "base/guarded.hpp"
 #include "node/arena/arena.hpp"
@@ -42,20 +43,27 @@ const char* name(Visibility a) noexcept {
   return "?";
 }
 
-// Steps that can fail on one rank alone precede the first exchange, or disable an access for all.
 Status Memory::create(Exchange& exchange, const Group& group, const MemoryOptions& options,
                       std::unique_ptr<Memory>* memory) noexcept {
-  const auto p = static_cast<std::size_t>(exchange.size());
   std::unique_ptr<Memory> made;
-  Setup setup{exchange, {}, {}, {}};
-  Status status = guarded({"for {} peers", p}, [&] {
+  Setup setup(exchange, options);
+  Status status = guarded({"for {} peers", exchange.size()}, [&] {
+    const auto p = static_cast<std::size_t>(exchange.size());
     made.reset(new Memory);
     made->peers_.resize(p);
-    setup.gathering.reserve(exchange.size());
-    setup.skip.resize(p);
+    setup.all.resize(p);
+    setup.wanted.resize(p);
+    setup.passed.resize(p);
   });
-  if (status = agree(exchange, status); status != Status::ok) return status;
-  if (status = made->build(setup, group, options); status != Status::ok) return status;
+  if (status == Status::ok) {
+    setup.answer(Access::arena, offer_arena(setup));
+    made->offer_xpmem(setup);
+    offer_kernel(setup);
+  }
+  std::span<const Setup::Facts> all;
+  if (status = exchange.step(status, setup.mine, &all); status != Status::ok) return status;
+  std::copy(all.begin(), all.end(), setup.all.begin());
+  if (status = made->build(setup, group); status != Status::ok) return status;
   *memory = std::move(made);
   return Status::ok;
 }
@@ -74,60 +82,69 @@ std::unique_ptr<Memory> Memory::beside() const {
   return made;
 }
 
-Status Memory::build(Setup& setup, const Group& group, const MemoryOptions& options) noexcept {
+Status Memory::build(Setup& setup, const Group& group) noexcept {
   bool one_process = true;
   for (int r = 0; r < group.size(); ++r) {
     peers_[static_cast<std::size_t>(r)].pid = group.process(r);
     one_process &= group.same_process(r);
   }
-  usable_[static_cast<std::size_t>(Access::staged)] = true;
-  reason_[static_cast<std::size_t>(Access::staged)] = "always";
-  if (const Status s = settle(setup, Access::process, options.process && one_process,
-                              options.process ? "ranks are processes" : "switched off");
-      s != Status::ok)
-    return s;
-  if (const Status s = build_arenas(setup, options); s != Status::ok) return s;
-  if (const Status s = build_xpmem(setup, options); s != Status::ok) return s;
-  return build_kernel(setup, options);
-}
-
-// The reason is that of the first rank without it.
-Status Memory::settle(Setup& setup, Access a, bool mine, std::string_view why) noexcept {
-  struct Vote {
-    char can;
-    char why[159];
-  } vote{static_cast<char>(mine ? 1 : 0), {}};
-  why.copy(vote.why, sizeof vote.why - 1);
-  std::span<const Vote> all;
-  if (const Status s = setup.gathering(setup.exchange, vote, &all); s != Status::ok) return s;
-  const auto cannot = std::find_if(all.begin(), all.end(), [](const Vote& v) { return v.can == 0; });
-  usable_[static_cast<std::size_t>(a)] = cannot == all.end();
-  auto& reason = reason_[static_cast<std::size_t>(a)];
-  const bool told = attempt([&] {
-    reason =
-        cannot == all.end() ? std::string("in use") : fmt::format("{} (rank {})", cannot->why, cannot - all.begin());
-  });
-  if (!told) reason.clear();
+  const bool process = setup.options.process;
+  setup.answer(Access::staged, true, {});
+  setup.answer(Access::process, process && one_process, process ? "ranks are processes" : "switched off");
+  const bool arenas =
+      std::all_of(setup.all.begin(), setup.all.end(), [](const Setup::Facts& f) { return f.arena_bytes > 0; });
+  if (arenas) find_arenas(setup);
+  if (arenas && !setup.answers.asks) setup.answer(Access::arena, map_arenas(setup));
+  open_xpmem(setup);
+  try_kernel(setup);
+  std::span<const Setup::Answers> all;
+  Status s = setup.exchange.step(Status::ok, setup.answers, &all);
+  const auto any = [&all](bool Setup::Answers::*holds) {
+    return std::any_of(all.begin(), all.end(), [holds](const Setup::Answers& a) { return a.*holds; });
+  };
+  const bool asks = any(&Setup::Answers::asks), refused = any(&Setup::Answers::refused);
+  if (asks) {
+    const Status passed = ask_for_offers(setup.exchange, setup.mine.arena_file, setup.wanted, setup.passed);
+    setup.answer(Access::arena, passed == Status::ok ? map_arenas(setup) : passed);
+  }
+  if (refused) retry_kernel(setup);
+  if (asks || refused) s = setup.exchange.step(s, setup.answers, &all);
+  if (s != Status::ok) return s;
+  // The reason is that of the first rank without it.
+  for (std::size_t a = 0; a < kAccesses; ++a) {
+    const auto cannot = std::find_if(all.begin(), all.end(), [a](const Setup::Answers& r) { return !r.of[a].can; });
+    usable_[a] = cannot == all.end();
+    const bool told = attempt([&] {
+      reason_[a] = usable_[a] ? std::string(static_cast<Access>(a) == Access::staged ? "always" : "in use")
+                              : fmt::format("{} (rank {})", cannot->of[a].why.data(), cannot - all.begin());
+    });
+    if (!told) reason_[a].clear();
+  }
+  settle_arenas();
   return Status::ok;
 }
 
-Status Memory::build_xpmem(Setup& setup, const MemoryOptions& options) noexcept {
+void Memory::offer_xpmem(Setup& setup) noexcept {
   std::string why = "switched off";
   const auto load = [&] {
-    if (options.xpmem) xpmem_ = Xpmem::load(options.xpmem_library, &why);
+    if (setup.options.xpmem) xpmem_ = Xpmem::load(setup.options.xpmem_library, &why);
   };
   if (!attempt(load)) why = "no memory";
-  std::span<const std::int64_t> segments;
-  if (const Status s = setup.gathering(setup.exchange, xpmem_ ? xpmem_->segment() : std::int64_t{-1}, &segments);
-      s != Status::ok)
-    return s;
-  bool can = xpmem_ != nullptr;
+  if (xpmem_) setup.mine.xpmem = xpmem_->segment();
+  setup.answer(Access::xpmem, xpmem_ != nullptr, why);
+}
+
+void Memory::open_xpmem(Setup& setup) noexcept {
+  if (!xpmem_) return;
+  std::string why = "another rank has none";
+  bool can = std::all_of(setup.all.begin(), setup.all.end(), [](const Setup::Facts& f) { return f.xpmem != -1; });
   const auto open = [&] {
-    if (can && std::count(segments.begin(), segments.end(), -1) > 0) can = false, why = "another rank has none";
-    if (can) can = xpmem_->open({segments.begin(), segments.end()}, &why);
+    std::vector<std::int64_t> segments;
+    for (const Setup::Facts& f : setup.all) segments.push_back(f.xpmem);
+    can = can && xpmem_->open(segments, &why);
   };
   if (!attempt(open)) can = false, why = "no memory";
-  return settle(setup, Access::xpmem, can, why);
+  setup.answer(Access::xpmem, can, why);
 }
 
 Exposure Memory::expose(const void* at, std::size_t bytes, bool kernel) const noexcept {

@@ -27,6 +27,7 @@ class Xpmem;
 
 // `address` is the owner's virtual address, but for arena an offset into its arena.
 enum class Access : std::uint32_t { staged, process, arena, xpmem, kernel };
+inline constexpr std::size_t kAccesses = 5;
 enum class Visibility : std::uint8_t { mapped, copyable, staged };
 
 Visibility visibility(Access a) noexcept;
@@ -89,16 +90,21 @@ class Memory {
   struct Setup;
 
   Memory() = default;
-  Status build(Setup& setup, const Group& group, const MemoryOptions& options) noexcept;
-  Status build_arenas(Setup& setup, const MemoryOptions& options) noexcept;
-  Status build_kernel(Setup& setup, const MemoryOptions& options) noexcept;
-  Status build_xpmem(Setup& setup, const MemoryOptions& options) noexcept;
+  Status build(Setup& setup, const Group& group) noexcept;
+  static Status offer_arena(Setup& setup) noexcept;
+  void find_arenas(Setup& setup) noexcept;
+  Status map_arenas(const Setup& setup) noexcept;
+  void settle_arenas() noexcept;
+  void offer_xpmem(Setup& setup) noexcept;
+  void open_xpmem(Setup& setup) noexcept;
+  static void offer_kernel(Setup& setup) noexcept;
+  void try_kernel(Setup& setup) noexcept;
+  void retry_kernel(Setup& setup) noexcept;
   static std::byte* reach_arena(Peer& peer, std::uint64_t at, std::size_t bytes) noexcept;
-  Status settle(Setup& setup, Access a, bool mine, std::string_view why) noexcept;
 
   std::vector<Peer> peers_;
-  std::array<bool, 5> usable_{};
-  std::array<std::string, 5> reason_{};
+  std::array<bool, kAccesses> usable_{};
+  std::array<std::string, kAccesses> reason_{};
   std::unique_ptr<Xpmem> xpmem_;
   bool stopped_kernel_ = false;
 };

@@ -12,18 +12,6 @@
 namespace stretto::node {
 namespace {
 
-// A file's inode is unique while it is mapped.
-struct Origin {
-  Token process{};
-  std::uint64_t device = 0, inode = 0;
-  auto operator<=>(const Origin&) const = default;
-};
-
-struct ArenaOffer {
-  Origin origin;
-  std::uint64_t bytes = 0;
-};
-
 using Arenas = Shared<Origin, Mapping>;
 
 constexpr std::size_t kOpenStep = std::size_t{64} << 20;
@@ -36,26 +24,12 @@ std::shared_ptr<Mapping> reserve(int fd, std::size_t bytes) noexcept {
   return Mapping::own(at, bytes);
 }
 
-ArenaOffer offer_of(const arena::View& view, const arena::File& file) noexcept {
-  ArenaOffer offer;
-  if (process_token(&offer.origin.process) != Status::ok || view.bytes == 0) return offer;
-  offer.origin.device = file.which.device;
-  offer.origin.inode = file.which.inode;
-  offer.bytes = view.bytes;
-  return offer;
-}
-
 // Null: no address space.
-std::shared_ptr<Mapping> mapping_of(const ArenaOffer& offer, int fd) noexcept {
+std::shared_ptr<Mapping> mapping_of(const Origin& arena, std::size_t bytes, int fd) noexcept {
   std::shared_ptr<Mapping> found;
-  static_cast<void>(attempt(
-      [&] { found = Arenas::mine().get(offer.origin, [&](std::size_t) { return reserve(fd, offer.bytes); }); }));
+  static_cast<void>(
+      attempt([&] { found = Arenas::mine().get(arena, [&](std::size_t) { return reserve(fd, bytes); }); }));
   return found;
-}
-
-const char* missing() noexcept {
-  const char* why = arena::remark();
-  return *why != '\0' ? why : "a process has no arena";
 }
 
 // The program needs most of a limited address space.
@@ -67,63 +41,66 @@ bool room_for(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-Status Memory::build_arenas(Setup& setup, const MemoryOptions& options) noexcept {
-  const arena::View mine = options.arena ? arena::view() : arena::View{};
-  const arena::File file = mine.bytes > 0 ? arena::file() : arena::File{};
-  const Descriptor offered(file.fd);
-  const ArenaOffer own = offer_of(mine, file);
-  std::span<const ArenaOffer> offers;
-  if (const Status s = setup.gathering(setup.exchange, own, &offers); s != Status::ok) return s;
-  if (std::any_of(offers.begin(), offers.end(), [](const ArenaOffer& o) { return o.bytes == 0; }))
-    return settle(setup, Access::arena, own.bytes > 0, options.arena ? missing() : "switched off");
+Status Memory::offer_arena(Setup& setup) noexcept {
+  if (!setup.options.arena) return fail(Status::unsupported, std::string_view("switched off"));
+  const arena::View view = arena::view();
+  const char* const why = arena::remark();
+  if (view.bytes == 0) return fail(Status::unsupported, "{}", *why != '\0' ? why : "a process has no arena");
+  const arena::File file = arena::file();
+  setup.arena = Descriptor(file.fd);
+  setup.mine.arena.device = file.which.device;
+  setup.mine.arena.inode = file.which.inode;
+  if (const Status s = process_token(&setup.mine.arena.process); s != Status::ok) return s;
+  if (const Status s = make_offer(file.fd, &setup.mine.arena_file); s != Status::ok) return s;
+  setup.mine.arena_bytes = view.bytes;
+  return Status::ok;
+}
 
-  std::uint64_t elsewhere = 0;
+void Memory::find_arenas(Setup& setup) noexcept {
   for (std::size_t r = 0; r < peers_.size(); ++r) {
-    const bool here = offers[r].origin.process == own.origin.process;
-    if (!here) elsewhere += offers[r].bytes;
-    if (!here) peers_[r].mapping = Arenas::mine().find(offers[r].origin);
-    setup.skip[r] = here || peers_[r].mapping ? 1 : 0;
+    const Setup::Facts& theirs = setup.all[r];
+    const bool here = theirs.arena.process == setup.mine.arena.process;
+    if (!here) peers_[r].mapping = Arenas::mine().find(theirs.arena);
+    if (!here && !peers_[r].mapping) setup.wanted[r] = theirs.arena_file;
   }
-  char why[160] = "";
-  bool can = pass_descriptors(setup.exchange, offered.get(), setup.skip, options.passing, &setup.passed) == Status::ok;
-  if (!can) std::string_view(message()).copy(why, sizeof why - 1);
-  if (can && !room_for(elsewhere)) {
-    can = false;
-    fmt::format_to_n(why, sizeof why - 1, "arenas of {} bytes are more than a quarter of RLIMIT_AS", elsewhere);
-  }
-  for (std::size_t r = 0; can && r < peers_.size(); ++r) {
+  setup.answers.asks = !open_offers(setup.options.passing, setup.exchange.rank(), setup.wanted, setup.passed);
+}
+
+Status Memory::map_arenas(const Setup& setup) noexcept {
+  std::uint64_t elsewhere = 0;
+  const auto here = [&setup](std::size_t r) { return setup.all[r].arena.process == setup.mine.arena.process; };
+  for (std::size_t r = 0; r < peers_.size(); ++r)
+    if (!here(r)) elsewhere += setup.all[r].arena_bytes;
+  if (!room_for(elsewhere))
+    return fail(Status::out_of_memory, "arenas of {} bytes are more than a quarter of RLIMIT_AS", elsewhere);
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
     Peer& peer = peers_[r];
-    peer.arena_bytes = offers[r].bytes;
-    if (offers[r].origin.process == own.origin.process) {
-      peer.arena = mine.base;
+    peer.arena_bytes = setup.all[r].arena_bytes;
+    if (here(r)) {
+      peer.arena = arena::view().base;
       peer.opened = peer.arena_bytes;
       continue;
     }
-    if (!peer.mapping && !setup.passed[r]) {
-      can = false;
-      fmt::format_to_n(why, sizeof why - 1, "the program of rank {} closed the descriptor of its arena", r);
-      break;
+    if (!peer.mapping && !setup.passed[r])
+      return fail(Status::unsupported, "the program of rank {} closed the descriptor of its arena", r);
+    if (!peer.mapping) peer.mapping = mapping_of(setup.all[r].arena, peer.arena_bytes, setup.passed[r].get());
+    if (!peer.mapping) return fail(Status::out_of_memory, "no address space for the arena of rank {}", r);
+    peer.arena = peer.mapping->data();
+  }
+  return Status::ok;
+}
+
+void Memory::settle_arenas() noexcept {
+  if (!usable(Access::arena)) {
+    for (Peer& peer : peers_) peer.arena = nullptr, peer.arena_bytes = 0, peer.mapping.reset();
+    return;
+  }
+  static_cast<void>(attempt([&] {
+    if (const char* remark = arena::remark(); *remark != '\0') {
+      auto& reason = reason_[static_cast<std::size_t>(Access::arena)];
+      reason = fmt::format("{} ({})", reason, remark);
     }
-    if (!peer.mapping) peer.mapping = mapping_of(offers[r], setup.passed[r].get());
-    can = peer.mapping != nullptr;
-    if (can)
-      peer.arena = peer.mapping->data();
-    else
-      fmt::format_to_n(why, sizeof why - 1, "no address space for the arena of rank {}", r);
-  }
-  setup.passed.clear();
-  const Status s = settle(setup, Access::arena, can, why);
-  if (usable(Access::arena)) {
-    static_cast<void>(attempt([&] {
-      if (const char* remark = arena::remark(); *remark != '\0') {
-        auto& reason = reason_[static_cast<std::size_t>(Access::arena)];
-        reason = fmt::format("{} ({})", reason, remark);
-      }
-    }));
-    return s;
-  }
-  for (Peer& peer : peers_) peer.arena = nullptr, peer.arena_bytes = 0, peer.mapping.reset();
-  return s;
+  }));
 }
 
 // Null beyond the arena's end.

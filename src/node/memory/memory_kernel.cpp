@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 
 #include "base/guarded.hpp"
@@ -9,42 +10,6 @@
 
 namespace stretto::node {
 namespace {
-
-struct Probe {
-  std::uint64_t address;
-  std::uint64_t value;
-};
-
-struct Outcome {
-  bool can = true;
-  bool refused = false;
-  char why[160] = "";
-
-  void deny(std::string_view reason) noexcept {
-    can = false;
-    reason.copy(why, sizeof why - 1);
-  }
-};
-
-// Only a real read shows whether the kernel permits it.
-template <class Pid>
-Outcome read_all(std::span<const Probe> probes, const Pid& pid) noexcept {
-  Outcome o;
-  for (std::size_t r = 0; r < probes.size(); ++r) {
-    std::uint64_t seen = 0;
-    if (read_process(pid(r), probes[r].address, &seen, sizeof seen) != Status::ok) {
-      o.refused = errno == EPERM;
-      o.deny(message());
-      return o;
-    }
-    if (seen == probes[r].value) continue;
-    o.can = false;
-    fmt::format("process {} is another one here: the ranks have namespaces of their own", pid(r))
-        .copy(o.why, sizeof o.why - 1);
-    return o;
-  }
-  return o;
-}
 
 // Under Yama's scope 1 only ancestors and named processes may.
 void let_siblings_read(const char* yama_scope) noexcept {
@@ -59,32 +24,37 @@ void let_siblings_read(const char* yama_scope) noexcept {
 
 }  // namespace
 
-// Opens this process to readers (PR_SET_PTRACER) only if a rank needs it: any process may then read all its memory.
-Status Memory::build_kernel(Setup& setup, const MemoryOptions& options) noexcept {
-  Outcome o;
+void Memory::offer_kernel(Setup& setup) noexcept {
   Token token{};
-  if (!options.kernel)
-    o.deny("switched off");
-  else if (random_token(&token) != Status::ok)
-    o.deny(message());
-  const std::uint64_t secret = token[0];
-  const Probe mine{o.can ? reinterpret_cast<std::uintptr_t>(&secret) : 0, secret};
-  const auto pid = [this](std::size_t r) { return peers_[r].pid; };
-  std::span<const Probe> probes;
-  if (const Status s = setup.gathering(setup.exchange, mine, &probes); s != Status::ok) return s;
-  const bool wanted = std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.address == 0; });
-  if (!wanted) return settle(setup, Access::kernel, o.can, o.why);
-  o = read_all(probes, pid);
+  if (!setup.options.kernel) return setup.answer(Access::kernel, false, "switched off");
+  const Status s = random_token(&token);
+  setup.answer(Access::kernel, s);
+  if (s == Status::ok) setup.mine.secret = &setup.secret;
+  setup.mine.value = setup.secret = token[0];
+}
 
-  std::span<const char> refused;
-  if (const Status s = setup.gathering(setup.exchange, static_cast<char>(o.refused), &refused); s != Status::ok)
-    return s;
-  if (std::count(refused.begin(), refused.end(), 0) < std::ssize(refused)) {
-    let_siblings_read(options.yama_scope);
-    if (const Status s = setup.gathering(setup.exchange, mine, &probes); s != Status::ok) return s;
-    o = read_all(probes, pid);
+// Only a real read shows whether the kernel permits it.
+void Memory::try_kernel(Setup& setup) noexcept {
+  const auto is_unwanted = [](const Setup::Facts& f) { return f.secret == nullptr; };
+  if (std::any_of(setup.all.begin(), setup.all.end(), is_unwanted)) return;
+  Status s = Status::ok;
+  for (std::size_t r = 0; r < peers_.size() && s == Status::ok; ++r) {
+    const Setup::Facts& theirs = setup.all[r];
+    std::uint64_t seen = 0;
+    s = read_process(peers_[r].pid, reinterpret_cast<std::uintptr_t>(theirs.secret), &seen, sizeof seen);
+    setup.answers.refused = s != Status::ok && errno == EPERM;
+    if (s == Status::ok && seen != theirs.value)
+      s = fail(Status::unsupported, "process {} is another one here: the ranks have namespaces of their own",
+               peers_[r].pid);
   }
-  return settle(setup, Access::kernel, o.can, o.why);  // also keeps `secret` alive until all ranks have read it
+  setup.answer(Access::kernel, s);
+}
+
+// Opens this process to readers (PR_SET_PTRACER) only if a rank needs it: any process may then read all its memory.
+void Memory::retry_kernel(Setup& setup) noexcept {
+  let_siblings_read(setup.options.yama_scope);
+  if (const Status s = agree(setup.exchange, Status::ok); s != Status::ok) return setup.answer(Access::kernel, s);
+  try_kernel(setup);
 }
 
 }  // namespace stretto::node

@@ -4,9 +4,13 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "base/guarded.hpp"
 #include "node/arena/anonymous.hpp"
@@ -25,40 +29,12 @@ std::shared_ptr<Mapping> map_shared(int fd, std::size_t bytes) noexcept {
   return at == MAP_FAILED ? nullptr : Mapping::own(at, bytes);
 }
 
-// Threads share the mapping at rank 0's address.
-Status share_in_process(Exchange& exchange, GatherBuffer& gathering, std::size_t bytes,
-                        std::shared_ptr<Mapping>* segment) noexcept {
-  if (exchange.rank() == 0) *segment = map_shared(-1, bytes);
-  std::span<const std::uintptr_t> all;
-  const auto mine = exchange.rank() == 0 && *segment ? reinterpret_cast<std::uintptr_t>(segment) : 0;
-  if (const Status s = gathering(exchange, mine, &all); s != Status::ok) return s;
-  if (all[0] == 0) return fail(Status::out_of_memory, "no memory for a segment of {} bytes", bytes);
-  if (exchange.rank() != 0) *segment = *reinterpret_cast<const std::shared_ptr<Mapping>*>(all[0]);
-  return agree(exchange, Status::ok);  // rank 0's pointer stays valid until all have copied it
-}
-
 Status refuse(std::size_t bytes, int error) noexcept {
   if (error == EFBIG)
     return fail(Status::out_of_memory,
                 "no shared memory of {} bytes: files of this process have {} at most (RLIMIT_FSIZE)", bytes,
                 arena::longest_file());
   return fail(Status::out_of_memory, "no shared memory of {} bytes: {}", bytes, std::strerror(error));
-}
-
-Status share_between_processes(Exchange& exchange, std::size_t bytes, Passing passing,
-                               std::shared_ptr<Mapping>* segment) noexcept {
-  Status status = Status::ok;
-  Descriptor memory;
-  if (exchange.rank() == 0) {
-    memory = make_memory("stretto-node", bytes);
-    if (!memory) status = refuse(bytes, errno);
-  }
-  if (status = agree(exchange, status); status != Status::ok) return status;
-  std::vector<Descriptor> all;
-  if (status = pass_descriptors(exchange, memory.get(), {}, passing, &all); status != Status::ok) return status;
-  *segment = map_shared(exchange.rank() == 0 ? memory.get() : all[0].get(), bytes);
-  if (!*segment) status = fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes, std::strerror(errno));
-  return agree(exchange, status);
 }
 
 }  // namespace
@@ -101,20 +77,45 @@ Status process_token(Token* token) noexcept {
   return s;
 }
 
-Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing,
-                    std::shared_ptr<Mapping>* segment) noexcept {
-  GatherBuffer gathering;
-  Token mine{};
-  Status status = process_token(&mine);
-  if (status == Status::ok)
-    status = guarded({"for {} ranks to make a segment", exchange.size()}, [&] { gathering.reserve(exchange.size()); });
-  if (status = agree(exchange, status); status != Status::ok) return status;
-  std::span<const Token> tokens;
-  if (const Status s = gathering(exchange, mine, &tokens); s != Status::ok) return s;
-  bool one_process = true;
-  for (const Token& t : tokens) one_process &= t == tokens[0];
-  return one_process ? share_in_process(exchange, gathering, bytes, segment)
-                     : share_between_processes(exchange, bytes, passing, segment);
+Status SegmentMaker::map_memory(const Descriptor& memory) noexcept {
+  segment_ = map_shared(memory.get(), bytes_);
+  if (segment_) return Status::ok;
+  return fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes_, std::strerror(errno));
+}
+
+Status SegmentMaker::offer(const Exchange& exchange, std::size_t bytes, SegmentOffer* mine) noexcept {
+  bytes_ = bytes;
+  if (const Status s = process_token(&process_); s != Status::ok) return s;
+  mine->process = process_;
+  if (exchange.rank() != 0) return Status::ok;
+  if (exchange.size() > 1) {
+    memory_ = make_memory("stretto-node", bytes);
+    if (!memory_) return refuse(bytes, errno);
+    if (const Status s = make_offer(memory_.get(), &mine->memory); s != Status::ok) return s;
+  }
+  mine->mapping = reinterpret_cast<std::uintptr_t>(&segment_);
+  return map_memory(memory_);
+}
+
+Status SegmentMaker::map(Exchange& exchange, SegmentOffer first, Passing passing,
+                         std::shared_ptr<Mapping>* segment) noexcept {
+  // Threads of rank 0's process share its mapping, which stays valid until all have copied the pointer.
+  const bool here = first.process == process_;
+  if (exchange.rank() != 0 && here) segment_ = *reinterpret_cast<const std::shared_ptr<Mapping>*>(first.mapping);
+  std::span<const Offer> offers{&first.memory, here ? 0u : 1u};
+  std::array<Descriptor, 1> memory;
+  const bool asks = !open_offers(passing, exchange.rank(), offers, memory);
+  const auto mapped = [&] { return segment_ ? Status::ok : map_memory(memory.front()); };
+  std::span<const char> all_ask;
+  if (const Status s = exchange.step(asks ? Status::ok : mapped(), static_cast<char>(asks), &all_ask); s != Status::ok)
+    return s;
+  if (std::count(all_ask.begin(), all_ask.end(), 0) < std::ssize(all_ask)) {
+    Status s = ask_for_offers(exchange, exchange.rank() == 0 ? first.memory : Offer(), offers, memory);
+    if (s == Status::ok) s = mapped();
+    if (s = agree(exchange, s); s != Status::ok) return s;
+  }
+  *segment = std::move(segment_);
+  return Status::ok;
 }
 
 }  // namespace stretto::node

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "base/forks.hpp"
@@ -28,8 +29,30 @@ class Mapping {
   unsigned generation_;
 };
 
-// Collective. `bytes` zero bytes, page aligned, on every rank.
-Status make_segment(Exchange& exchange, std::size_t bytes, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
+// Travels among the facts that ranks exchange before they map the segment.
+struct SegmentOffer {
+  Token process{};
+  Offer memory;                // rank 0's
+  std::uintptr_t mapping = 0;  // in rank 0's process
+};
+
+// Zero bytes, page aligned, on every rank.
+class SegmentMaker {
+ public:
+  // Rank 0 makes the memory. A failure is this rank's alone.
+  Status offer(const Exchange& exchange, std::size_t bytes, SegmentOffer* mine) noexcept;
+
+  // Collective, after the exchange of offers. `first`: rank 0's.
+  Status map(Exchange& exchange, SegmentOffer first, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
+
+ private:
+  Status map_memory(const Descriptor& memory) noexcept;
+
+  std::size_t bytes_ = 0;
+  Token process_{};
+  Descriptor memory_;  // rank 0's
+  std::shared_ptr<Mapping> segment_;
+};
 
 // An anonymous file, sealed against resizing. Empty with errno.
 Descriptor make_memory(const char* name, std::size_t bytes) noexcept;
