@@ -29,10 +29,10 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-// A first probe may only make progress, and miss a message.
-bool has_arrivals(MPI_Comm comm) noexcept {
+bool has_arrivals(MPI_Comm comm, bool used) noexcept {
+  const int looks = used ? 100 : 4;
   int found = 0, code = MPI_SUCCESS;
-  for (int look = 0; look < 100 && code == MPI_SUCCESS && found == 0; ++look)
+  for (int look = 0; look < looks && code == MPI_SUCCESS && found == 0; ++look)
     code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
   return code != MPI_SUCCESS || found != 0;
 }
@@ -57,8 +57,9 @@ struct Transfer {
 
 class MpiCarrier final : public Carrier {
  public:
-  MpiCarrier(MPI_Comm comm, int rank, int size, std::uint64_t tags, std::size_t chunk)
+  MpiCarrier(MPI_Comm comm, bool* freeable, int rank, int size, std::uint64_t tags, std::size_t chunk)
       : comm_(comm),
+        freeable_(freeable),
         rank_(rank),
         size_(size),
         tags_(tags),
@@ -69,12 +70,15 @@ class MpiCarrier final : public Carrier {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
+    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_, used_);
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     // MPICH 5 ends a program that frees the communicator of messages without a receive.
-    if (settled) MPI_Comm_free(&comm_);
+    if (freeable_ != nullptr)
+      *freeable_ = settled;
+    else if (settled)
+      MPI_Comm_free(&comm_);
   }
 
   const char* name() const noexcept override { return "mpi"; }
@@ -152,6 +156,7 @@ class MpiCarrier final : public Carrier {
     MPI_Request request = MPI_REQUEST_NULL;
     if (const Status s = post(transfer, &request); s != Status::ok) return s;
     waiting_.reset();
+    used_ = true;
     requests_.push_back(request);
     transfers_.push_back(transfer);
     return Status::ok;
@@ -218,6 +223,8 @@ class MpiCarrier final : public Carrier {
   }
 
   MPI_Comm comm_;
+  bool* const freeable_;  // null: `comm_` is this object's
+  bool used_ = false;
   int rank_;
   int size_;
   std::uint64_t tags_;
@@ -228,7 +235,7 @@ class MpiCarrier final : public Carrier {
   Waiting waiting_{true};
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;  // abandoned; has room for all of requests_
+  std::vector<MPI_Request> lost_;  // freeable; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
 };
 
@@ -245,6 +252,20 @@ std::uint64_t tags_of(MPI_Comm comm) noexcept {
 
 }  // namespace
 
+Status make_mpi_carrier_on(MPI_Comm comm, const MpiOptions& options, bool* freeable,
+                           std::unique_ptr<Carrier>* made) noexcept {
+  if (freeable != nullptr) *freeable = false;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const std::uint64_t most = tags_of(comm);
+  std::uint64_t tags = 1;
+  while (tags * 2 <= most) tags *= 2;
+  return guarded({"for the carrier of rank {}", rank},
+                 [&] { *made = std::make_unique<MpiCarrier>(comm, freeable, rank, size, tags, options.chunk); });
+}
+
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* made,
                         Duplicates* ready) noexcept {
   if (options.chunk < 1 || options.chunk > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -253,15 +274,7 @@ Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_pt
   MPI_Comm own = MPI_COMM_NULL;
   const int code = ready ? ready->take(comm, &own) : MPI_Comm_dup(comm, &own);
   if (code != MPI_SUCCESS) return translate(code);
-  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(own, &rank);
-  MPI_Comm_size(own, &size);
-  const std::uint64_t most = tags_of(own);
-  std::uint64_t tags = 1;
-  while (tags * 2 <= most) tags *= 2;
-  const Status s = guarded({"for the carrier of rank {}", rank},
-                           [&] { *made = std::make_unique<MpiCarrier>(own, rank, size, tags, options.chunk); });
+  const Status s = make_mpi_carrier_on(own, options, nullptr, made);
   if (s != Status::ok) MPI_Comm_free(&own);
   return s;
 }

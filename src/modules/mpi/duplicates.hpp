@@ -37,7 +37,7 @@ class Duplicates {
   int take(MPI_Comm parent, MPI_Comm* duplicate) noexcept;
 
  private:
-  std::array<MPI_Comm, 3> all_{};  // transport; carriers for agreements and data
+  std::array<MPI_Comm, 2> all_{};  // transport, with the carrier for agreements; carrier for data
   std::size_t left_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/guarded.hpp"
 #include "base/interrupt.hpp"
@@ -83,7 +84,7 @@ class MpiTransport final : public backend::Transport {
   ~MpiTransport() override {
     int over = 0;
     MPI_Finalized(&over);
-    if (!over) MPI_Comm_free(&comm_);
+    if (!over && freeable_) MPI_Comm_free(&comm_);
   }
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -115,7 +116,8 @@ class MpiTransport final : public backend::Transport {
   }
 
   Status make_carrier(std::unique_ptr<carrier::Carrier>* carrier) noexcept override {
-    return make_mpi_carrier(comm_, {}, carrier, &ready_);
+    if (std::exchange(shared_, true)) return make_mpi_carrier(comm_, {}, carrier, &ready_);
+    return make_mpi_carrier_on(comm_, {}, &freeable_, carrier);
   }
 
   Status make_device_messages(const device::Plugin&, int, double limit,
@@ -174,6 +176,7 @@ class MpiTransport final : public backend::Transport {
 
  private:
   MPI_Comm comm_;
+  bool shared_ = false, freeable_ = true;  // with the first carrier: collectives of the MPI meet no messages
   Duplicates ready_;
   int rank_ = 0, size_ = 1;
   SharedWatchdog watchdog_;
