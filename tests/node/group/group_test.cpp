@@ -169,6 +169,22 @@ TEST(Exchange, GivesEveryRankAllBlocksInOrder) {
     });
 }
 
+TEST(Exchange, AStepGivesEveryRankAllDataOrTheFirstFailure) {
+  for (const bool room : {true, false})
+    on_exchanges(4, [room](Exchange& e) {
+      if (room) e.make_room();
+      for (const bool fails : {false, true, false}) {
+        const Status mine = fails && e.rank() >= 2 ? fail(Status::overflow, "too much") : Status::ok;
+        std::span<const int> all;
+        EXPECT_EQ(e.step(mine, e.rank() * 10, &all), fails ? Status::overflow : Status::ok);
+        EXPECT_EQ(all.size(), fails ? 0u : 4u);
+        for (std::size_t r = 0; r < all.size(); ++r) EXPECT_EQ(all[r], static_cast<int>(r) * 10);
+        const std::string why = message();
+        EXPECT_TRUE(!fails || why == (e.rank() >= 2 ? "too much" : "rank 2 failed: too much")) << why;
+      }
+    });
+}
+
 TEST(Exchange, FailureOfOneRankReachesAll) {
   on_exchanges(4, [](Exchange& e) {
     const Status mine = e.rank() == 2 ? fail(Status::overflow, "too much") : Status::ok;
