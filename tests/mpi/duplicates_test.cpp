@@ -12,6 +12,8 @@ using namespace mpi_test;
 namespace {
 
 int fails_at = -1;  // which of the next duplicates of this rank fails, after its ranks have met; negative: none
+int exchanges = 0;  // this rank's allgathers so far
+int cut_off = -1;   // the number of the one that takes place and reports a failure; negative: none
 
 void sum(MPI_Comm comm, int ranks) {
   const std::vector<float> send(1000, 1);
@@ -59,6 +61,28 @@ TEST(Duplicates, AFailureOnOneRankLeavesTheCommunicatorToTheMpi) {
     fails_at = -1;
     MPI_Comm_free(&comm);
   }
+}
+
+extern "C" int PMPI_Allgather(const void* in, int n, MPI_Datatype type, void* out, int each, MPI_Datatype of,
+                              MPI_Comm comm) {
+  static const auto own = reinterpret_cast<decltype(&PMPI_Allgather)>(dlsym(RTLD_NEXT, "PMPI_Allgather"));
+  const int code = own(in, n, type, out, each, of, comm);
+  return exchanges++ == cut_off ? MPI_ERR_OTHER : code;
+}
+
+// The last but one tells the ranks that they all can share memory.
+TEST(Duplicates, AnExchangeCutOffOnOneRankLeavesItToTheMpi) {
+  const Comm& w = communicators().front();
+  for (int time = 0; time < 3; ++time) {
+    cut_off = time == 2 && w.rank == w.size - 1 ? exchanges - 2 : -1;
+    exchanges = 0;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(w.comm, 0, -w.rank, &comm);
+    use(comm, w.size);
+    EXPECT_GE(exchanges, 2);
+    MPI_Comm_free(&comm);
+  }
+  cut_off = -1;
 }
 
 TEST(Duplicates, ARefusedCopyOfAnAttributeDoesNotEndTheProgram) {

@@ -1,6 +1,8 @@
 #include "api/creation/create.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,7 +74,11 @@ Status create(std::unique_ptr<backend::Transport> transport, model::Carrier carr
   Parts parts;  // released after the agreement: an MPI may wait for all ranks in it
   Status s = make(*transport, carrier, &parts);
   if (!comm) s = fail(Status::invalid_argument, "comm is NULL");
-  s = node::agree(*transport, s);
+  const bool has_node = parts.comm && parts.comm->backends.node;
+  std::span<const bool> all;
+  s = transport->step(s, has_node, &all);
+  if (s == Status::ok && std::count(all.begin(), all.end(), all.front()) != std::ssize(all))
+    s = fail(Status::internal, "some ranks share memory and others do not");
   if (s != Status::ok) return s;
   std::unique_ptr<stretto_comm_s>& made = parts.comm;
   std::function<std::string()> ended;

@@ -56,7 +56,7 @@ struct Here {
   Introduction introduction;
   // Hashes of profiles: earlier communicators', and on rank 0 the one to take now. 0: none.
   std::uint64_t profile = 0, taken = 0;
-  bool named = false;
+  bool named = false;  // on rank 0: by STRETTO_PROFILE
   MessageFacts facts;
 };
 
@@ -349,8 +349,10 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, Statu
       });
     // A failure is told with the profile's text, by share().
     const Status found = s == Status::ok && transport.rank() == 0 ? profile_here(transport, &given) : Status::ok;
-    own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
-    if (found == Status::ok) own.taken = hash_of(given);
+    if (transport.rank() == 0) {
+      own.named = secure_getenv("STRETTO_PROFILE") != nullptr;
+      if (found == Status::ok) own.taken = hash_of(given);
+    }
     std::span<const Here> told;
     if (s = transport.step(s, own, &told); s != Status::ok) return s;
     std::copy(told.begin(), told.end(), all.begin());

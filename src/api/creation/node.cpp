@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -62,6 +63,20 @@ topology::Topology host_of(const topology::Topology& topology, int rank) {
   return topology::Topology(std::move(places), topology.cores_per_host());
 }
 
+// Empty where it cannot be read now, for lack of a descriptor: the next communicator tries again.
+std::array<char, 40> own_boot() {
+  static std::mutex mutex;
+  static std::array<char, 40> kept{};
+  const std::lock_guard lock(mutex);
+  if (kept.front() == 0) {
+    std::string boot;
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::getline(file, boot);
+    std::copy_n(boot.begin(), std::min(boot.size(), kept.size()), kept.begin());
+  }
+  return kept;
+}
+
 constexpr Purpose kSharing = "for the collectives of a host";
 constexpr const char* kHierarchy = "STRETTO_HIERARCHY";
 
@@ -78,15 +93,8 @@ Status read_hierarchies(const backend::Transport& transport, const topology::Top
 }  // namespace
 
 Introduction introduce() {
-  static const Introduction once = [] {
-    Introduction me;
-    std::string boot;
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::getline(file, boot);
-    std::copy_n(boot.begin(), std::min(boot.size(), me.boot.size()), me.boot.begin());
-    return me;
-  }();
-  Introduction me = once;
+  Introduction me;
+  me.boot = own_boot();
   const char* const given = secure_getenv("STRETTO_NODE");
   me.wanted = given == nullptr || std::string_view(given) != "0";
   me.hierarchy = secure_getenv(kHierarchy) != nullptr;
@@ -102,20 +110,22 @@ Status find_node(backend::Transport& transport, Status ready, const std::vector<
     if (ready == Status::ok) ready = shared;
   }
   const std::size_t against = objector(all, true);
+  if (against < all.size() && ready == Status::ok)
+    ready = guarded(kSharing, [&] { *why = objection_of(all, against); });
   std::optional<node::Options> options;
   if (ready == Status::ok)
     ready = guarded(kSharing, [&]() -> Status {
       node::Hierarchies hierarchies;
       const Status s = read_hierarchies(transport, chooser->topology(), wish, &hierarchies);
-      if (against < all.size()) *why = objection_of(all, against);
       options = options_for(chooser->topology(), chooser->profile(), std::move(hierarchies), transport);
       return s;
     });
   if (against < all.size()) return ready;
-  if (ready != Status::ok) return node::Collectives::decline(transport, ready);
+  if (ready != Status::ok) return node::Group::decline(transport, ready);
   // Peers map an arena when they meet, so it must exist by then.
   if (void* own = node::arena::allocate(1, node::kLine)) node::arena::release(own);
-  if (node::Collectives::create(transport, *options, node) == Status::ok) return Status::ok;
+  const Status s = node::Collectives::create(transport, *options, node);
+  if (s == Status::ok || transport.parted()) return s;
   return guarded(kSharing, [why] { *why = message(); });
 }
 

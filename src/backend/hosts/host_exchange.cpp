@@ -66,7 +66,7 @@ Status HostExchange::allgather(const void* mine, std::size_t bytes, void* all) n
     return Status::ok;
   }
   if (status_ != Status::ok) return fail(status_, "{}", why_.data());
-  if (runs_ == kMost) return fail(Status::internal, "the memory of a host takes more than {} exchanges", kMost);
+  if (runs_ == kMostRuns) return fail(Status::internal, "the memory of a host takes more than {} exchanges", kMostRuns);
   ++runs_;
   for (std::size_t i = 0; i < members_.size(); ++i)
     work_.blocks[static_cast<std::size_t>(members_[i])] = {.count = bytes,
@@ -82,13 +82,13 @@ Status HostExchange::allgather(const void* mine, std::size_t bytes, void* all) n
 Status HostExchange::fill_up() noexcept {
   constexpr int alike = 1 << engine::Tags::kLeastRunBits;
   std::vector<std::byte> none;
-  if (runs_ > 0 && runs_ < kMost && (kMost + 1 - runs_) % alike == 0) {
+  if (runs_ > 0 && runs_ < kMostRuns && (kMostRuns + 1 - runs_) % alike == 0) {
     std::array<char, 1> own{};
     const Status s = guarded("for an exchange inside a host", [&] { none.resize(members_.size()); });
     if (s != Status::ok) return s;
     static_cast<void>(allgather(own.data(), own.size(), none.data()));
   }
-  for (; runs_ < kMost; ++runs_) static_cast<void>(engine_.pass());
+  for (; runs_ < kMostRuns; ++runs_) static_cast<void>(engine_.pass());
   return status_ == Status::ok ? status_ : fail(status_, "{}", why_.data());
 }
 

@@ -24,10 +24,10 @@ class HostExchange final : public node::Exchange {
   Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override;
   using Exchange::allgather;
 
-  // Counts the remaining runs of `kMost`. Returns the first failure.
+  // Counts the remaining runs of `kMostRuns`. Returns the first failure.
   Status fill_up() noexcept;
 
-  static constexpr int kMost = 96;
+  static constexpr int kMostRuns = 96;
 
  private:
   engine::Engine& engine_;

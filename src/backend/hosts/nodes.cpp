@@ -121,7 +121,6 @@ class Nodes final : public NodesBackend {
     const std::vector<std::int32_t>& here = hosts_.members[static_cast<std::size_t>(hosts_.index)];
     std::unique_ptr<node::Collectives> host;
     HostExchange inside(engine_, here, timeout);
-    inside.make_room();
     const Status own = here.size() > 1 ? make_(inside, &host) : Status::ok;
     if (const Status s = inside.fill_up(); s != Status::ok) return s;
     std::vector<std::int32_t> everyone(hosts_.group_of.size());

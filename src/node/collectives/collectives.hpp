@@ -70,7 +70,6 @@ struct TreeTask;
 class Collectives {
  public:
   static Status create(Exchange& exchange, const Options& options, std::unique_ptr<Collectives>* made) noexcept;
-  static Status decline(Exchange& exchange, Status why) noexcept { return Group::decline(exchange, why); }
   ~Collectives();
 
   // Group::beside(). This object outlives it.

@@ -11,7 +11,7 @@
 namespace stretto::node {
 namespace {
 
-using Reason = std::array<char, 256>;
+using Reason = std::array<char, 160>;
 
 // The message of rank `failed`, gathered without allocation.
 Reason reason_of(Exchange& exchange, std::size_t failed, Status mine) noexcept {
@@ -46,26 +46,32 @@ Status agree(Exchange& exchange, Status mine) noexcept {
   std::byte* const all = p > few.size() ? many.get() : few.data();
   if (all == nullptr) return fail(Status::out_of_memory, "no memory for {} ranks to agree", p);
   const auto own = static_cast<std::byte>(mine);
-  if (const Status s = exchange.allgather(&own, 1, all); s != Status::ok) return s;
+  if (const Status s = exchange.meet(&own, 1, all); s != Status::ok) return s;
   return first_failure(exchange, all, 1, mine);
 }
 
+Status Exchange::meet(const void* mine, std::size_t bytes, void* all) noexcept {
+  const Status s = allgather(mine, bytes, all);
+  parted_ = parted_ || s != Status::ok;
+  return s;
+}
+
 Status Exchange::step(Status mine, const void* data, std::size_t bytes) noexcept {
-  if (room_.empty()) {
+  if (!room_) {
     if (mine == Status::ok) mine = guarded({"for {} ranks to meet", size()}, [&] { make_room(); });
     if (mine = agree(*this, mine); mine != Status::ok) {
       release_room();
       return mine;
     }
   }
-  std::array<std::byte, kMost + 1> own;
+  std::array<std::byte, kMostBytes + 1> own;
   own[0] = static_cast<std::byte>(mine);
   std::memcpy(&own[1], data, bytes);
   const std::size_t stride = bytes + 1;
-  if (const Status s = allgather(own.data(), stride, room_.data()); s != Status::ok) return s;
-  if (const Status s = first_failure(*this, room_.data(), stride, mine); s != Status::ok) return s;
+  if (const Status s = meet(own.data(), stride, room_.get()); s != Status::ok) return s;
+  if (const Status s = first_failure(*this, room_.get(), stride, mine); s != Status::ok) return s;
   for (std::size_t r = 0; r < static_cast<std::size_t>(size()); ++r)
-    std::memmove(room_.data() + r * bytes, room_.data() + r * stride + 1, bytes);
+    std::memmove(room_.get() + r * bytes, room_.get() + r * stride + 1, bytes);
   return Status::ok;
 }
 

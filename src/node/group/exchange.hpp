@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -13,7 +14,7 @@ namespace stretto::node {
 // An allgather of a few bytes before the shared segment exists. Calls are collective and ordered alike on every rank.
 class Exchange {
  public:
-  static constexpr std::size_t kMost = 1280;  // bytes of a rank in a step
+  static constexpr std::size_t kMostBytes = 1280;  // bytes of a rank in a step
 
   virtual ~Exchange() = default;
   virtual int rank() const noexcept = 0;
@@ -32,20 +33,29 @@ class Exchange {
   // by rank, valid until the next step.
   template <class T>
   Status step(Status mine, const T& data, std::span<const T>* all) noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMost);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kMostBytes);
     const Status s = step(mine, &data, sizeof(T));
-    *all = {reinterpret_cast<const T*>(room_.data()), s == Status::ok ? static_cast<std::size_t>(size()) : 0};
+    *all = {reinterpret_cast<const T*>(room_.get()), s == Status::ok ? static_cast<std::size_t>(size()) : 0};
     return s;
   }
 
+  // A step or an agreement could not be made on this rank: others may have gone on, and hold what they made.
+  bool parted() const noexcept { return parted_; }
+
   // The room of steps is on all ranks or on none. Without it, the first step takes an agreement to make it.
-  void make_room() { room_.resize(static_cast<std::size_t>(size()) * (kMost + 1)); }
-  void release_room() noexcept { std::vector<std::byte>().swap(room_); }
+  // Uninitialised, so that steps touch no more than they take.
+  void make_room() {
+    room_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size()) * (kMostBytes + 1));
+  }
+  void release_room() noexcept { room_.reset(); }
 
  private:
+  friend Status agree(Exchange& exchange, Status mine) noexcept;
+  Status meet(const void* mine, std::size_t bytes, void* all) noexcept;
   Status step(Status mine, const void* data, std::size_t bytes) noexcept;
 
-  std::vector<std::byte> room_;
+  std::unique_ptr<std::byte[]> room_;
+  bool parted_ = false;
 };
 
 // Collective. The first failed rank's status; other ranks' messages name it.

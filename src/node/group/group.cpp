@@ -82,7 +82,7 @@ Status Group::decline(Exchange& exchange, Status why) noexcept {
 }
 
 // Peers may wait for a call that this rank does not make. A rank that called nothing may have failed to make the group,
-// which peers learn from node::agree(). A forked child's copy is no rank.
+// which peers learn from their exchange. A forked child's copy is no rank.
 Group::~Group() {
   if (mine_ == nullptr || calls_ == 0 || !is_of_generation(generation_)) return;
   mine_->freed.store(1, std::memory_order_release);

@@ -50,8 +50,8 @@ struct Offer {
 // fd -1 offers nothing.
 Status make_offer(int fd, Offer* offer) noexcept;
 
-// By rank; this rank's own is left out. (*all)[r]: a descriptor of rank r's file, where it offers one. False: a rank
-// has to be asked.
+// By rank; this rank's own is left out. all[r]: a descriptor of rank r's file, where it offers one. Returns whether
+// all are there; else this rank has to ask.
 bool open_offers(Passing passing, int rank, std::span<const Offer> offers, std::span<Descriptor> all) noexcept;
 
 // Asks for the rest of `offers`, if any, and serves other ranks that ask. Collective; a failure may be this rank's

@@ -1,5 +1,6 @@
-// A memory while the ranks make it, in two exchanges: of facts, and of each rank's answer for every access. A third
-// exchange follows where a rank was refused what its peers can still permit.
+// A memory while the ranks make it, in two exchanges: of facts, and of each rank's answer for every access. Where a
+// rank asks for descriptors or was refused a kernel copy, its peers help it, and the ranks exchange their answers
+// again.
 #pragma once
 
 #include <array>

@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "../ranks.hpp"
 
@@ -183,6 +185,55 @@ TEST(Exchange, AStepGivesEveryRankAllDataOrTheFirstFailure) {
         EXPECT_TRUE(!fails || why == (e.rank() >= 2 ? "too much" : "rank 2 failed: too much")) << why;
       }
     });
+}
+
+// Rank 1's exchange number `fails` takes place, and rank 1 does not learn its result. Unless it is the last of `all`,
+// the ranks then make different ones, which fail, as by a limit, once all ranks wait in one.
+class Cut final : public Exchange {
+ public:
+  Cut(Exchange& exchange, int fails, int all, std::atomic<int>& waiting)
+      : exchange_(exchange), fails_(fails), all_(all), waiting_(waiting) {}
+  int rank() const noexcept override { return exchange_.rank(); }
+  int size() const noexcept override { return exchange_.size(); }
+  Status allgather(const void* mine, std::size_t bytes, void* all) noexcept override {
+    if (fails_ >= 0 && made > fails_ && fails_ + 1 < all_) {
+      if (!std::exchange(waits_, true)) ++waiting_;
+      while (waiting_ < size()) std::this_thread::yield();
+      return fail(Status::mpi_error, "the ranks have parted");
+    }
+    const Status s = exchange_.allgather(mine, bytes, all);
+    return made++ == fails_ && rank() == 1 ? fail(Status::mpi_error, "an exchange was cut off") : s;
+  }
+  int made = 0;
+
+ private:
+  Exchange& exchange_;
+  const int fails_, all_;
+  std::atomic<int>& waiting_;
+  bool waits_ = false;
+};
+
+TEST(Exchange, ThatIsCutOffOnOneRankLeavesMemoryToNone) {
+  std::atomic<int> all_exchanges{0};
+  for (int fails = -1; fails < all_exchanges; ++fails) {
+    const auto mailboxes = carrier::make_thread_group(3);
+    std::vector<std::thread> threads;
+    std::atomic<int> waiting{0};
+    for (int r = 0; r < 3; ++r)
+      threads.emplace_back([&, r] {
+        const auto carrier = carrier::make_thread_carrier(mailboxes, r);
+        CarrierExchange meeting(*carrier);
+        Cut exchange(meeting, fails, all_exchanges, waiting);
+        std::unique_ptr<Collectives> c;
+        const Status s = Collectives::create(exchange, {}, &c);
+        if (r == 1 && fails < 0) all_exchanges = exchange.made;
+        EXPECT_TRUE(r != 1 || exchange.parted() == (fails >= 0)) << fails;
+        std::span<const bool> have;
+        EXPECT_EQ(exchange.step(s, c != nullptr, &have) == Status::ok, fails < 0) << fails << ": " << message();
+      });
+    for (auto& t : threads) t.join();
+  }
+  EXPECT_GE(all_exchanges, 4);
 }
 
 TEST(Exchange, FailureOfOneRankReachesAll) {
