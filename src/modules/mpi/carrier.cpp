@@ -29,8 +29,8 @@ Status translate(int code) noexcept {
   return fail(Status::mpi_error, std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-bool has_arrivals(MPI_Comm comm, bool used) noexcept {
-  const int looks = used ? 100 : 4;
+bool has_arrivals(MPI_Comm comm) noexcept {
+  constexpr int looks = 100;
   int found = 0, code = MPI_SUCCESS;
   for (int look = 0; look < looks && code == MPI_SUCCESS && found == 0; ++look)
     code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
@@ -70,7 +70,7 @@ class MpiCarrier final : public Carrier {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_, used_);
+    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
@@ -156,7 +156,6 @@ class MpiCarrier final : public Carrier {
     MPI_Request request = MPI_REQUEST_NULL;
     if (const Status s = post(transfer, &request); s != Status::ok) return s;
     waiting_.reset();
-    used_ = true;
     requests_.push_back(request);
     transfers_.push_back(transfer);
     return Status::ok;
@@ -224,7 +223,6 @@ class MpiCarrier final : public Carrier {
 
   MPI_Comm comm_;
   bool* const freeable_;  // null: `comm_` is this object's
-  bool used_ = false;
   int rank_;
   int size_;
   std::uint64_t tags_;
@@ -235,7 +233,7 @@ class MpiCarrier final : public Carrier {
   Waiting waiting_{true};
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
-  std::vector<MPI_Request> lost_;  // freeable; has room for all of requests_
+  std::vector<MPI_Request> lost_;  // abandoned; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
 };
 
@@ -254,7 +252,6 @@ std::uint64_t tags_of(MPI_Comm comm) noexcept {
 
 Status make_mpi_carrier_on(MPI_Comm comm, const MpiOptions& options, bool* freeable,
                            std::unique_ptr<Carrier>* made) noexcept {
-  if (freeable != nullptr) *freeable = false;
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
@@ -262,8 +259,10 @@ Status make_mpi_carrier_on(MPI_Comm comm, const MpiOptions& options, bool* freea
   const std::uint64_t most = tags_of(comm);
   std::uint64_t tags = 1;
   while (tags * 2 <= most) tags *= 2;
-  return guarded({"for the carrier of rank {}", rank},
-                 [&] { *made = std::make_unique<MpiCarrier>(comm, freeable, rank, size, tags, options.chunk); });
+  return guarded({"for the carrier of rank {}", rank}, [&] {
+    *made = std::make_unique<MpiCarrier>(comm, freeable, rank, size, tags, options.chunk);
+    if (freeable != nullptr) *freeable = false;
+  });
 }
 
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<Carrier>* made,

@@ -20,16 +20,16 @@ struct MpiOptions {
 Status make_mpi_carrier(MPI_Comm comm, const MpiOptions& options, std::unique_ptr<carrier::Carrier>* carrier,
                         Duplicates* ready = nullptr) noexcept;
 
-// On `comm` itself, whose other use sends no messages. *freeable: the carrier has ended, and messages without a receive
-// cannot be in flight.
+// On `comm` itself, whose other use sends no messages. *freeable stays true without a carrier, is false while there is
+// one, and then tells whether messages without a receive cannot be in flight. Null: the carrier frees `comm`.
 Status make_mpi_carrier_on(MPI_Comm comm, const MpiOptions& options, bool* freeable,
                            std::unique_ptr<carrier::Carrier>* carrier) noexcept;
 
 // The message is the MPI's text.
 Status translate(int code) noexcept;
 
-// True also if the MPI cannot tell. Looks long, since a first probe may only make progress and miss a message, unless
-// this rank never used `comm`: then only a call that differs between ranks sent any.
-bool has_arrivals(MPI_Comm comm, bool used) noexcept;
+// True also if the MPI cannot tell. Looks long, since a first probe may only make progress and miss a message: peers
+// that gave up sent alarms even where no call used `comm`.
+bool has_arrivals(MPI_Comm comm) noexcept;
 
 }  // namespace stretto::modules

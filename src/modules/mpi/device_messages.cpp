@@ -44,7 +44,7 @@ class MpiDeviceMessages final : public DeviceMessages {
     MPI_Finalized(&over);
     if (over) return;
     // While messages may arrive, the communicator is left to the MPI (carrier.cpp).
-    const bool settled = requests_.empty() && !has_arrivals(comm_, true);
+    const bool settled = requests_.empty() && !has_arrivals(comm_);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
     if (settled) MPI_Comm_free(&comm_);
   }

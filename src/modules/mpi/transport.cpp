@@ -162,9 +162,10 @@ class MpiTransport final : public backend::Transport {
     return std::max(0, world - size_);
   }
 
+  // No rank sends to itself: an MPI that finds a message need not progress.
   void progress() noexcept override {
     int found = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
+    MPI_Iprobe(rank_, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
   }
 
   void created(std::function<std::string()> ended) noexcept override {
@@ -176,7 +177,8 @@ class MpiTransport final : public backend::Transport {
 
  private:
   MPI_Comm comm_;
-  bool shared_ = false, freeable_ = true;  // with the first carrier: collectives of the MPI meet no messages
+  bool shared_ = false;  // the first carrier has `comm_`, too: collectives of the MPI meet no messages
+  bool freeable_ = true;
   Duplicates ready_;
   int rank_ = 0, size_ = 1;
   SharedWatchdog watchdog_;
@@ -197,15 +199,17 @@ Status make_mpi_transport(MPI_Comm parent, std::unique_ptr<backend::Transport>* 
   MPI_Comm duplicate = MPI_COMM_NULL;
   const bool taken = ready.take(parent, &duplicate) == MPI_SUCCESS;
   std::unique_ptr<MpiTransport> made;
+  bool room = false;
   if (taken) {
     MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
     limited.reset();
     made.reset(new (std::nothrow) MpiTransport(duplicate, std::move(ready), std::move(watchdog), limit));
-    if (!made) MPI_Comm_free(&duplicate);
-    if (made && !attempt([&] { made->make_room(); })) made.reset();
+    room = made && attempt([&] { made->make_room(); });
   }
-  int mine = made ? complete : taken ? no_memory : no_duplicate, all = no_duplicate;
-  if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent) != MPI_SUCCESS) return failed("MPI_Allreduce");
+  int mine = room ? complete : taken ? no_memory : no_duplicate, all = no_duplicate;
+  const int code = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent);
+  if (taken && !made) MPI_Comm_free(&duplicate);  // may wait for all ranks
+  if (code != MPI_SUCCESS) return failed("MPI_Allreduce");
   const char* const where = mine == all ? "this" : "another";
   if (all == no_duplicate) return fail(Status::mpi_error, "MPI_Comm_dup failed on {} rank", where);
   if (all == no_memory) return fail(Status::out_of_memory, "no memory for a communicator on {} rank", where);
