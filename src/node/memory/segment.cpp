@@ -77,8 +77,8 @@ Status process_token(Token* token) noexcept {
   return s;
 }
 
-Status SegmentMaker::map_memory(const Descriptor& memory) noexcept {
-  segment_ = map_shared(memory.get(), bytes_);
+Status SegmentMaker::map_memory(int fd) noexcept {
+  segment_ = map_shared(fd, bytes_);
   if (segment_) return Status::ok;
   return fail(Status::out_of_memory, "cannot map {} shared bytes: {}", bytes_, std::strerror(errno));
 }
@@ -90,11 +90,11 @@ Status SegmentMaker::offer(const Exchange& exchange, std::size_t bytes, SegmentO
   if (exchange.rank() != 0) return Status::ok;
   if (exchange.size() > 1) {
     memory_ = make_memory("stretto-node", bytes);
-    if (!memory_) return refuse(bytes, errno);
+    if (!memory_) mine->error = errno;
     if (const Status s = make_offer(memory_.get(), &mine->memory); s != Status::ok) return s;
   }
   mine->mapping = reinterpret_cast<std::uintptr_t>(&segment_);
-  return map_memory(memory_);
+  return map_memory(memory_.get());
 }
 
 Status SegmentMaker::map(Exchange& exchange, SegmentOffer first, Passing passing,
@@ -105,7 +105,10 @@ Status SegmentMaker::map(Exchange& exchange, SegmentOffer first, Passing passing
   std::span<const Offer> offers{&first.memory, here ? 0u : 1u};
   std::array<Descriptor, 1> memory;
   const bool asks = !open_offers(passing, exchange.rank(), offers, memory);
-  const auto mapped = [&] { return segment_ ? Status::ok : map_memory(memory.front()); };
+  const auto mapped = [&] {
+    if (segment_) return Status::ok;
+    return first.memory.fd < 0 ? refuse(bytes_, first.error) : map_memory(memory.front().get());
+  };
   std::span<const char> all_ask;
   if (const Status s = exchange.step(asks ? Status::ok : mapped(), static_cast<char>(asks), &all_ask); s != Status::ok)
     return s;

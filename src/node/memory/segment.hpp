@@ -1,5 +1,5 @@
 // Memory shared by all ranks of a group: a memfd of rank 0, sealed against resizing. Threads of one process share the
-// mapping. A forked child does not inherit it.
+// mapping, and need no file. A forked child does not inherit it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ class Mapping {
 // Travels among the facts that ranks exchange before they map the segment.
 struct SegmentOffer {
   Token process{};
-  Offer memory;                // rank 0's
+  Offer memory;                // rank 0's; without a descriptor, `error` tells why
+  std::int32_t error = 0;      // errno
   std::uintptr_t mapping = 0;  // in rank 0's process
 };
 
@@ -46,7 +47,7 @@ class SegmentMaker {
   Status map(Exchange& exchange, SegmentOffer first, Passing passing, std::shared_ptr<Mapping>* segment) noexcept;
 
  private:
-  Status map_memory(const Descriptor& memory) noexcept;
+  Status map_memory(int fd) noexcept;
 
   std::size_t bytes_ = 0;
   Token process_{};

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "../children.hpp"
+#include "../ranks.hpp"
 #include "node/arena/arena.hpp"
 #include "node/collectives/collectives.hpp"
 
@@ -123,6 +125,19 @@ TEST(Region, WithoutFilesArenaAndSegmentFailWithTheReason) {
     std::unique_ptr<Collectives> c;
     expect(Collectives::create(exchange, {}, &c) == Status::out_of_memory, "there are no collectives");
     if (exchange.rank() == 0) expect(std::strstr(message(), "(RLIMIT_FSIZE)") != nullptr, "it is said why");
+  });
+}
+
+TEST(Region, ThreadsShareMemoryWithoutFiles) {
+  in_a_child([](Expect& expect) {
+    const rlimit none{4096, 4096};
+    expect(setrlimit(RLIMIT_FSIZE, &none) == 0, "the limit is set");
+    std::array<Status, 3> made{};
+    on_exchanges(3, [&](Exchange& exchange) {
+      std::unique_ptr<Collectives> c;
+      made[static_cast<std::size_t>(exchange.rank())] = agree(exchange, Collectives::create(exchange, {}, &c));
+    });
+    for (const Status s : made) expect(s == Status::ok, name(s));
   });
 }
 
