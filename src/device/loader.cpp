@@ -74,7 +74,7 @@ PluginSearch search() {
 
 // Does not search the system's folders again unless the process has loaded something since.
 bool driver_is_loaded() noexcept {
-  static std::atomic<unsigned long long> searched{0};
+  static std::atomic<unsigned long long> searched{~0ULL};  // no count of loads
   unsigned long long loads = 0;
   const auto count = [](dl_phdr_info* info, std::size_t, void* to) {
     *static_cast<unsigned long long*>(to) = info->dlpi_adds;
