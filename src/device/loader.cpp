@@ -1,10 +1,8 @@
 #include "device/loader.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -72,21 +70,6 @@ PluginSearch search() {
   return f;
 }
 
-// Does not search the system's folders again unless the process has loaded something since.
-bool driver_is_loaded() noexcept {
-  static std::atomic<unsigned long long> searched{~0ULL};  // no count of loads
-  unsigned long long loads = 0;
-  const auto count = [](dl_phdr_info* info, std::size_t, void* to) {
-    *static_cast<unsigned long long*>(to) = info->dlpi_adds;
-    return 1;
-  };
-  dl_iterate_phdr(count, &loads);
-  if (searched.load(std::memory_order_relaxed) == loads) return false;
-  if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) return true;
-  searched.store(loads, std::memory_order_relaxed);
-  return false;
-}
-
 }  // namespace
 
 Status find_plugin(const Plugin** plugin) noexcept {
@@ -102,7 +85,7 @@ Status find_plugin(const Plugin** plugin) noexcept {
 bool may_be_addressed() noexcept {
   if (loaded) return true;
   const Plugin* plugin = nullptr;
-  return driver_is_loaded() && find_plugin(&plugin) == Status::ok;
+  return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) && find_plugin(&plugin) == Status::ok;
 }
 
 }  // namespace stretto::device
