@@ -1,6 +1,8 @@
 #include "modules/mpi/limit.hpp"
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 namespace stretto::modules {
@@ -17,6 +19,8 @@ carrier::LateHandler abort_program(MPI_Comm comm, PeerDiagnosis ended) {
                  "MPI_Abort ends the program\n",
                  rank, size, call, limit, who.c_str());
     std::fflush(stderr);
+    // MPICH's launcher drops what it has not read of a rank's output when a rank aborts.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     MPI_Abort(comm, 1);
   };
 }
