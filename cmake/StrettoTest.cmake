@@ -52,10 +52,11 @@ function(stretto_test_program name)
   _stretto_test_code(${name} ${arg_LIBS})
 endfunction()
 
-# stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WHOLE])
+# stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WAITING filter] [WHOLE])
 # A GoogleTest program NAME. Each of its tests is an entry of ctest; with WHOLE (many tiny tests) the program is one.
+# PROCESSORS 2 is for tests that keep both cores of a small machine busy. Those that the filter of GoogleTest names wait, and take one.
 function(stretto_test name)
-  cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS;WAITING" "SOURCES;LIBS" ${ARGN})
   _stretto_test_defaults()
   stretto_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} GTest::gtest_main)
   if(arg_LABEL STREQUAL "long")
@@ -65,7 +66,14 @@ function(stretto_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   else()
-    gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${name}.
+    set(discovery NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${name}.)
+    set(others)
+    if(arg_WAITING)
+      gtest_discover_tests(${name} ${discovery} TEST_LIST ${name}_waiting TEST_FILTER ${arg_WAITING}
+        PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS 1)
+      set(others TEST_FILTER -${arg_WAITING})
+    endif()
+    gtest_discover_tests(${name} ${discovery} ${others}
       PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   endif()
 endfunction()

@@ -144,12 +144,14 @@ class Unreadable final : public Forwarding {
     if (!raised_ && receives_ && Forwarding::hear(&alarm_)) {
       raised_ = true;
       static_cast<void>(Forwarding::cancel(*receives_));
+      failed_ = receives_;
       done[0] = {*receives_, 0, fail(Status::mpi_error, "process_vm_readv failed (Bad address)")};
       *n = 1;
       return Status::ok;
     }
     return Forwarding::wait_any(done, n, std::min(seconds, 1e-3));
   }
+  bool cancel(std::uint64_t id) noexcept override { return id == failed_ || Forwarding::cancel(id); }
   bool hear(carrier::Alarm* alarm) noexcept override {
     if (!raised_ || ++questions_ != 3) return false;
     *alarm = alarm_;
@@ -157,7 +159,7 @@ class Unreadable final : public Forwarding {
   }
 
  private:
-  std::optional<std::uint64_t> receives_;
+  std::optional<std::uint64_t> receives_, failed_;
   bool raised_ = false;
   int questions_ = 0;
   carrier::Alarm alarm_;

@@ -73,11 +73,11 @@ TEST(Requests, MayBeLeftAloneForLongerThanTheirLimit) {
   on_ranks(2, [](int, engine::Engine& engine) {
     std::vector<float> in(3000, 1), out(3000);
     auto call = call_of(engine, Collective::allreduce, "ring", Kind::raw, in, out);
-    call.options.timeout = 4;
+    call.options.timeout = 2;
     engine::Request request;
     ASSERT_EQ(engine.start(call, &request), Status::ok);
     // The caller computes; the limit is for waiting.
-    std::this_thread::sleep_for(std::chrono::milliseconds(4200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2200));
     bool done = false;
     ASSERT_EQ(request.test(&done), Status::ok) << message();
     EXPECT_EQ(request.wait(), Status::ok) << message();

@@ -126,14 +126,15 @@ class Hosts:
         mpirun = os.path.abspath(found)
         # Neither MPI knows that the hosts share cores, so Open MPI is told to yield while waiting, and MPICH, with more
         # ranks than cores, to sleep. With a core per rank it is as fast without.
-        version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+        asked = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
+        version = asked.stdout + asked.stderr
         if "HYDRA" in version:
             environment = ["FI_PROVIDER=tcp", "FI_TCP_IFACE=eth0", "MPICH_CH4_NETMOD=ofi"]
             if ranks > len(os.sched_getaffinity(0)):
                 environment += ["MPIR_CVAR_CH4_PROGRESS_THROTTLE=true", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=1"]
             command = [mpirun, "-launcher", "ssh", "-launcher-exec", f"{SHARED}/rsh", "-iface", "eth0",
                        "-f", f"{SHARED}/hostfile.{'turns' if by_node else 'hydra'}", "-n", ranks]
-        elif "(Open MPI)" in version or "(OpenRTE)" in version:  # the latter: orterun of Open MPI 4
+        elif any(name in version for name in ("(Open MPI)", "(OpenRTE)", "schizo-ompi")):  # orterun of Open MPI 4; Ubuntu 26.04, without the text
             environment = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
             if "(Open MPI) 4" in version or "(OpenRTE) 4" in version:
                 remote = ["--mca", "plm_rsh_agent", f"{SHARED}/rsh", "--mca", "oob_tcp_if_include", "eth0"]
