@@ -53,7 +53,12 @@ void stretto_comm_s::progress(stretto::engine::Lanes lanes, bool may_block,
   data.take(lanes_);
 }
 
-stretto_comm_s::~stretto_comm_s() { stretto::CommunicationCores::mine().detach(drive_); }
+stretto_comm_s::~stretto_comm_s() {
+  stretto::CommunicationCores::mine().detach(drive_);
+  if (!backends.node || backends.node->messages_sent().load(std::memory_order_acquire) != 0) return;
+  carriers.agreement->expect_nothing();
+  carriers.data->expect_nothing();
+}
 
 void stretto_comm_s::let_others_drive(bool any_thread) {
   selector.force_split(stretto::api::asked_split());

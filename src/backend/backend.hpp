@@ -3,6 +3,7 @@
 // if the backend only blocks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -132,6 +133,9 @@ class NodeBackend : public Backend {
 
   // Ranks called differently without an agreement: the memory serves no more calls, and the moved data are undefined.
   virtual bool differed() const noexcept = 0;
+
+  // In the memory, one word for all ranks, 0 until a carrier that announces in it has sent (Carrier::announce_in).
+  virtual std::atomic<std::uint32_t>& messages_sent() noexcept = 0;
 
   // A function that names ranks whose processes have ended, for any thread, even after the backend's end.
   virtual std::function<std::string()> ended() const = 0;

@@ -163,6 +163,7 @@ class Node final : public NodeBackend {
   bool differed() const noexcept override {
     return node_->group().differed() || (lane_ && lane_->collectives->group().differed());
   }
+  std::atomic<std::uint32_t>& messages_sent() noexcept override { return node_->group().messages_sent(); }
   std::function<std::string()> ended() const override {
     return [peers = node_->group().peers()] { return node::ended(peers); };
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -74,6 +75,12 @@ class Carrier {
 
   // Another rank's new alarm. Queries the transport, for ranks that wait in vain.
   virtual bool hear(Alarm* alarm) noexcept = 0;
+
+  // `sent` becomes 1 before this rank's first message or alarm; borrowed until the last. For carriers whose end looks
+  // for messages without a receive.
+  virtual void announce_in(std::atomic<std::uint32_t>& sent) noexcept { static_cast<void>(sent); }
+  // No rank has sent anything: the end needs no look.
+  virtual void expect_nothing() noexcept {}
 };
 
 }  // namespace stretto::carrier

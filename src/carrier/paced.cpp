@@ -63,6 +63,8 @@ class Paced final : public Carrier {
   bool peek(int peer, Arrival* found) noexcept override { return to_->peek(peer, found); }
   void raise(const Alarm& alarm) noexcept override { to_->raise(alarm); }
   bool hear(Alarm* alarm) noexcept override { return to_->hear(alarm); }
+  void announce_in(std::atomic<std::uint32_t>& sent) noexcept override { to_->announce_in(sent); }
+  void expect_nothing() noexcept override { to_->expect_nothing(); }
 
  private:
   using Seconds = std::chrono::duration<double>;

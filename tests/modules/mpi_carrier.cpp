@@ -14,6 +14,7 @@ using namespace carrier_cases;
 namespace {
 
 int freed = 0;
+int probes = 0;
 
 std::unique_ptr<stretto::backend::Transport> transport() {
   std::unique_ptr<stretto::backend::Transport> made;
@@ -79,6 +80,37 @@ void progress_beside_a_word() {
   MPI_Win_free(&window);
 }
 
+// A carrier that expects nothing ends without a probe, and sets its word before it sends.
+void end_without_a_look() {
+  for (const bool sends : {false, true}) {
+    std::unique_ptr<Carrier> c;
+    expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
+    std::atomic<std::uint32_t> sent{0};
+    c->announce_in(sent);
+    char out = 1, in = 0;
+    const int next = (c->rank() + 1) % c->size(), previous = (c->rank() + c->size() - 1) % c->size();
+    expect(c->start_recv(previous, 3, &in, 1, 0) == Status::ok, "start_recv fails");
+    expect(sent == 0, "a receive is announced");
+    if (!sends) expect(c->cancel(0), "a receive is not withdrawn");
+    if (sends) expect(c->start_send(next, 3, &out, 1, 1) == Status::ok, "start_send fails");
+    expect(sent == (sends ? 1U : 0U), "what is sent is not announced", sent);
+    if (sends) ends(*c, 2);
+    if (!sends) c->expect_nothing();
+    freed = probes = 0;
+    c.reset();
+    expect(freed == 1, "a carrier's duplicate is not freed");
+    expect((probes > 0) == sends, "probes at the end of a carrier", static_cast<std::size_t>(probes));
+  }
+  std::unique_ptr<Carrier> c;
+  expect(stretto::modules::make_mpi_carrier(MPI_COMM_WORLD, {}, &c) == Status::ok, "no carrier");
+  std::atomic<std::uint32_t> sent{0};
+  c->announce_in(sent);
+  stretto::carrier::Alarm alarm;
+  alarm.rank = c->rank();
+  c->raise(alarm);
+  expect(sent == 1, "an alarm is not announced");
+}
+
 // Open MPI has the number of tags on no communicator that was split off.
 void tags_of_a_part() {
   MPI_Comm part = MPI_COMM_NULL;
@@ -95,6 +127,12 @@ void tags_of_a_part() {
 }  // namespace
 
 // In the place of the MPI's, for the library.
+extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* found, MPI_Status* status) {
+  static const auto own = reinterpret_cast<decltype(&PMPI_Iprobe)>(dlsym(RTLD_NEXT, "PMPI_Iprobe"));
+  ++probes;
+  return own(source, tag, comm, found, status);
+}
+
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
   static const auto own = reinterpret_cast<decltype(&PMPI_Comm_free)>(dlsym(RTLD_NEXT, "PMPI_Comm_free"));
   ++freed;
@@ -124,6 +162,7 @@ int main(int argc, char** argv) {
     sleep_in_waits(*c);
   }
   tags_of_a_part();
+  end_without_a_look();
   first_carrier_without_memory();
   progress_beside_a_word();
   std::unique_ptr<Carrier> none;

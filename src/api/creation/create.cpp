@@ -60,7 +60,11 @@ Status make(backend::Transport& t, model::Carrier carrier, Parts* parts) noexcep
     std::unique_ptr<stretto_comm_s>& made = parts->comm;
     made = std::make_unique<stretto_comm_s>(std::move(c), std::move(chooser), std::move(no_node));
     backend::Backends& backends = made->backends;
-    if (node) backends.node = backend::make_node_backend(std::move(node), made->selector.choices().groups());
+    if (node) {
+      backends.node = backend::make_node_backend(std::move(node), made->selector.choices().groups());
+      for (auto* carrier : {&made->carriers.agreement, &made->carriers.data})
+        (*carrier)->announce_in(backends.node->messages_sent());
+    }
     if (make_host)
       backends.nodes =
           backend::make_nodes_backend(std::move(make_host), made->data, made->selector.choices().groups(), t);

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -70,7 +71,8 @@ class MpiCarrier final : public Carrier {
     int over = 0;
     MPI_Finalized(&over);
     if (over) return;
-    const bool settled = alarms_->quiet() && lost_.empty() && requests_.empty() && !has_arrivals(comm_);
+    const bool settled =
+        alarms_->quiet() && lost_.empty() && requests_.empty() && (nothing_sent_ || !has_arrivals(comm_));
     alarms_.reset();
     for (MPI_Request& r : lost_) MPI_Request_free(&r);
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
@@ -136,10 +138,22 @@ class MpiCarrier final : public Carrier {
     return found->tag != tags_ - 1;
   }
 
-  void raise(const Alarm& alarm) noexcept override { alarms_->raise(alarm); }
+  void raise(const Alarm& alarm) noexcept override {
+    announce();
+    alarms_->raise(alarm);
+  }
   bool hear(Alarm* alarm) noexcept override { return alarms_->hear(alarm); }
 
+  void announce_in(std::atomic<std::uint32_t>& sent) noexcept override { sent_ = &sent; }
+  void expect_nothing() noexcept override { nothing_sent_ = true; }
+
  private:
+  void announce() noexcept {
+    if (sent_ == nullptr) return;
+    sent_->store(1, std::memory_order_release);
+    sent_ = nullptr;
+  }
+
   Status start(Transfer transfer) noexcept {
     if (transfer.peer < 0 || transfer.peer >= size_) {
       return fail(Status::invalid_argument, "a message with rank {} of {}", transfer.peer, size_);
@@ -154,6 +168,7 @@ class MpiCarrier final : public Carrier {
     });
     if (listed != Status::ok) return listed;
     MPI_Request request = MPI_REQUEST_NULL;
+    if (transfer.sends) announce();
     if (const Status s = post(transfer, &request); s != Status::ok) return s;
     waiting_.reset();
     requests_.push_back(request);
@@ -235,6 +250,8 @@ class MpiCarrier final : public Carrier {
   std::vector<MPI_Status> statuses_;
   std::vector<MPI_Request> lost_;  // abandoned; has room for all of requests_
   std::optional<MpiAlarms> alarms_;
+  std::atomic<std::uint32_t>* sent_ = nullptr;  // null: announced, or nobody asks
+  bool nothing_sent_ = false;
 };
 
 // On MPI_COMM_WORLD, which sessions lack; Open MPI has no limit on split communicators.

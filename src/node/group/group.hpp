@@ -149,6 +149,9 @@ class Group final : private Watch {
   // peer with a higher count gets `incompatible` if the peer does not come.
   void began() noexcept { mine_->began.store(++began_, std::memory_order_release); }
 
+  // One word for all ranks, 0 at first, that their carriers set (Carrier::announce_in).
+  std::atomic<std::uint32_t>& messages_sent() const noexcept { return head().sent; }
+
   bool failed() const noexcept { return head().broken.load(std::memory_order_acquire) != 0; }
   bool differed() const noexcept {
     return differed_ || (head().broken.load(std::memory_order_acquire) == 2 && head().differed != 0);

@@ -89,8 +89,9 @@ static_assert(sizeof(State) % kLine == 0);
 struct alignas(kLine) Head {
   std::atomic<std::uint32_t> broken;  // 0: no; 1: a rank is writing the reason; 2: `text` is valid
   std::uint32_t status;
-  std::uint32_t differed;  // 1: the ranks had called different collectives
-  char text[436];
+  std::uint32_t differed;           // 1: the ranks had called different collectives
+  std::atomic<std::uint32_t> sent;  // Group::messages_sent
+  char text[432];
 };
 
 // Consecutive groups of the same ranks (Group::beside). The second is touched on first use.
