@@ -12,7 +12,7 @@ mpi_wheel() {
 flavour_of() {
   case $("$1" --version 2>&1) in
     *HYDRA*) echo mpich ;;
-    *"Open MPI"* | *OpenRTE* | *prterun*) echo openmpi ;;
+    *"Open MPI"* | *OpenRTE* | *prterun* | *PRRTE* | *schizo-ompi*) echo openmpi ;;
     *) echo other ;;
   esac
 }

@@ -258,7 +258,8 @@ def flavour(command):
         return "mpich"
     if text.startswith("slurm "):
         return "slurm"
-    return "openmpi" if any(word in text for word in ("Open MPI", "prterun", "PRRTE")) else "other"
+    # Ubuntu 26.04's package lacks the text of --version, and names the file of Open MPI's texts.
+    return "openmpi" if any(word in text for word in ("Open MPI", "prterun", "PRRTE", "schizo-ompi")) else "other"
 
 
 def allow_root(words, environment):

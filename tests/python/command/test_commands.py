@@ -145,7 +145,8 @@ def test_a_former_profile_of_another_version_is_replaced_with_a_note(stretto):
 def test_hosts_and_ranks_are_given_in_the_launchers_own_words(stretto):
     program = stretto.executable("bin/stretto-measure", "")
     stretto.set("STRETTO_LIBEXEC", program.parent)
-    for version, words in (("HYDRA build", "-hosts a,b -n 3"), ("mpirun (Open MPI) 5.0.11", "--host a,b -n 3")):
+    for version, words in (("HYDRA build", "-hosts a,b -n 3"), ("mpirun (Open MPI) 5.0.11", "--host a,b -n 3"),
+                           ("no text: share/prte/help-schizo-ompi.txt", "--host a,b -n 3")):
         launcher = stretto.executable("mpirun", f'[ "$1" = --version ] && echo "{version}" && exit\necho "$*" >&2\nexit 7\n')
         said = stretto.refused("tune", "--mpirun", launcher, "--hosts", "a,b", "-n", "3", status=1)
         assert f"{words} {program} links codec" in said
