@@ -33,8 +33,9 @@ if(STRETTO_GLIBC)  # for which shared libraries of this system are too new
   endforeach()
   file(WRITE ${STRETTO_GLIBC_STUBS}/include/hwloc.h "${_macros}#include_next <hwloc.h>\n")
   file(WRITE ${STRETTO_GLIBC_STUBS}/hwloc_names.txt "${_renamed}")
-  execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${STRETTO_GLIBC_STUBS}/hwloc_names.txt ${STRETTO_HWLOC_ARCHIVE} ${STRETTO_GLIBC_STUBS}/libhwloc.a
-    COMMAND_ERROR_IS_FATAL ANY)
+  # Without the intermediate code of link-time optimisation, in Ubuntu 22.04's archive, which keeps the old names.
+  execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${STRETTO_GLIBC_STUBS}/hwloc_names.txt --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_*
+    --strip-symbol=__gnu_lto_v1 ${STRETTO_HWLOC_ARCHIVE} ${STRETTO_GLIBC_STUBS}/libhwloc.a COMMAND_ERROR_IS_FATAL ANY)
   add_library(hwloc::hwloc INTERFACE IMPORTED GLOBAL)
   target_include_directories(hwloc::hwloc SYSTEM INTERFACE ${STRETTO_GLIBC_STUBS}/include ${hwloc_INCLUDE_DIRS})
   target_link_libraries(hwloc::hwloc INTERFACE ${STRETTO_GLIBC_STUBS}/libhwloc.a)
