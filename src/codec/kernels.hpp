@@ -68,10 +68,10 @@ struct Kernels {
   ValueKernels<double> f64;
   std::size_t (*add)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                      bool negate_b, std::uint8_t* out) = nullptr;
-  DenseKernels dense;
+  DenseKernels dense{};
   // For integers; the grid's `orders` alone are used. If null, kernels of floats serve (unit_grid.hpp).
-  ValueKernels<std::int32_t> i32;
-  ValueKernels<std::int64_t> i64;
+  ValueKernels<std::int32_t> i32{};
+  ValueKernels<std::int64_t> i64{};
   // add() of groups whose sum is wide.
   std::size_t (*add_wide)(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words,
                           bool negate_b, std::uint8_t* out) = nullptr;
