@@ -62,8 +62,8 @@ TEST(Wait, LooksFirstAndNeitherYieldsNorSleeps) {
 
 TEST(Wait, GivesASharedCoreAwayAtEachLookInVain) {
   const Passed p = passed(Patience{8}, 40);
-  // A sleep has a look before and one after it.
-  EXPECT_GE(static_cast<std::uint64_t>(p.yields) + 2 * p.sleeps, 32u);
+  // A sleep has a look before and one after it. The last look may be one before a sleep, which then is none.
+  EXPECT_GE(static_cast<std::uint64_t>(p.yields) + 2 * p.sleeps, 31u);
 }
 
 TEST(Wait, KeepsACoreOfItsOwnUntilItSleeps) {
