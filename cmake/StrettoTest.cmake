@@ -54,7 +54,7 @@ endfunction()
 
 # stretto_test(NAME SOURCES ... LIBS ... [LABEL label] [TIMEOUT seconds] [PROCESSORS n] [WAITING filter] [WHOLE])
 # A GoogleTest program NAME. Each of its tests is an entry of ctest; with WHOLE (many tiny tests) the program is one.
-# PROCESSORS 2 is for tests that keep both cores of a small machine busy. Those that the filter of GoogleTest names wait, and take one.
+# PROCESSORS 2 is for tests that keep both cores of a small machine busy. WAITING, a filter of GoogleTest, names those that mostly wait: they take 1.
 function(stretto_test name)
   cmake_parse_arguments(arg "WHOLE" "LABEL;TIMEOUT;PROCESSORS;WAITING" "SOURCES;LIBS" ${ARGN})
   _stretto_test_defaults()

@@ -76,10 +76,10 @@ class Carrier {
   // Another rank's new alarm. Queries the transport, for ranks that wait in vain.
   virtual bool hear(Alarm* alarm) noexcept = 0;
 
-  // `sent` becomes 1 before this rank's first message or alarm; borrowed until the last. For carriers whose end looks
-  // for messages without a receive.
+  // `sent` becomes 1 before this rank's first message or alarm; borrowed until the last. Carriers whose destruction
+  // looks for messages without a receive do so; others ignore it.
   virtual void announce_in(std::atomic<std::uint32_t>& sent) noexcept { static_cast<void>(sent); }
-  // No rank has sent anything: the end needs no look.
+  // No rank has sent anything yet: destruction need not look.
   virtual void expect_nothing() noexcept {}
 };
 
