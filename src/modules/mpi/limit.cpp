@@ -19,7 +19,7 @@ carrier::LateHandler abort_program(MPI_Comm comm, PeerDiagnosis ended) {
                  "MPI_Abort ends the program\n",
                  rank, size, call, limit, who.c_str());
     std::fflush(stderr);
-    // MPICH's launcher drops what it has not read of a rank's output when a rank aborts.
+    // When a rank aborts, MPICH's launcher drops output of ranks that is still in its pipes.
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     MPI_Abort(comm, 1);
   };
