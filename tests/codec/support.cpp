@@ -5,7 +5,7 @@ namespace {
 
 template <class F>
 Stream made(std::size_t bound, F f) {
-  Stream out(bound);
+  Stream out(bound, before());
   std::size_t written = 0;
   EXPECT_EQ(f(MutableBytes(out), &written), Status::ok) << message();
   EXPECT_LE(written, bound);

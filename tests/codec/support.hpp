@@ -15,6 +15,13 @@ namespace stretto::codec {
 
 using Stream = std::vector<std::byte>;
 
+// What an output holds before; none of it may show in a stream. Another byte at each call, so that what two kernels
+// leave as it was differs.
+inline std::byte before() {
+  static thread_local unsigned char last = 0;
+  return std::byte{last = static_cast<unsigned char>(last + 0x3b)};
+}
+
 template <class T>
 constexpr Type type_of() {
   if constexpr (std::is_same_v<T, float>) return Type::f32;

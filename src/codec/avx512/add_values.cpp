@@ -278,7 +278,7 @@ std::size_t add_alike_values(const std::uint8_t* a, std::size_t words, const T* 
   if (!read_group_to(a, words, &group, SameMapInto{sizeof(T) == 4 ? Type::f32 : Type::f64, map, map_bytes, &value}))
     return kDeclined;
   const auto write = [&](std::uint8_t* head, std::uint8_t* p) noexcept {
-    std::memcpy(p, map, kMapRoom / 2);
+    std::memcpy(p, map, kMostMapBytes);
     *p |= kSumsBit | kUniformBit;
     store(head, load<std::uint32_t>(head) | kExceptionsBit);
     p += map_bytes;

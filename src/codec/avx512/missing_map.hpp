@@ -45,8 +45,8 @@ STRETTO_INLINE std::uint32_t ones_of(__m512i v0, __m512i v1) noexcept {
   return static_cast<std::uint32_t>(_mm512_reduce_add_epi32(_mm512_madd_epi16(words, _mm512_set1_epi16(1))));
 }
 
-inline constexpr std::size_t kMapRoom = 288;
-// v0 and v1 are the lanes; some are set. Returns the bytes, at most 140; may touch kMapRoom.
+inline constexpr std::size_t kMapRoom = 288, kMostMapBytes = 140;
+// v0 and v1 are the lanes; some are set. Returns the bytes, at most kMostMapBytes; may touch kMapRoom.
 STRETTO_INLINE std::size_t write_missing_map(__m512i v0, __m512i v1, std::uint8_t* p) noexcept {
   const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi32(1);
   // Places that differ from the place before.
@@ -90,6 +90,7 @@ STRETTO_INLINE std::size_t write_missing_map(__m512i v0, __m512i v1, std::uint8_
     longest |= _mm512_cmpeq_epi8_mask(runs, _mm512_set1_epi8(-1));
     _mm512_storeu_si512(p + 2 + k, runs);
   }
+  store(p + 2 + n, std::uint32_t{0});  // padding beyond the vectors of 63, 64, 127 and 128 runs
   // Runs of 255 and more take several bytes; those of 256 and more are missing in the sum.
   const auto quarter = (31 - static_cast<long long>(_lzcnt_u32(changing))) / 8;
   if (longest != 0 || _mm512_reduce_add_epi64(sum) >> 8 != quarter) {

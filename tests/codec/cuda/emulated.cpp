@@ -60,7 +60,7 @@ void on_blocks(Order order, F f) {
 template <class T, class Op>
 Emulated write_stream(const Op& op, std::size_t count, std::size_t capacity, Order order) {
   Emulated r;
-  r.stream.resize(capacity);
+  r.stream.resize(capacity, before());
   std::vector<cuda::u64> descriptors(cuda::layout_of(count).groups + 1);
   cuda::Control control{};
   cuda::Result result{};
@@ -167,7 +167,7 @@ Emulated recoded(const Stream& a, Order order, std::size_t capacity) {
   op.count = info.count;
   op.type = static_cast<cuda::Type>(info.type);
   Emulated r;
-  r.stream.resize(capacity ? capacity : combine_bound(info.type, info.count));
+  r.stream.resize(capacity ? capacity : combine_bound(info.type, info.count), before());
   std::vector<cuda::u64> descriptors(cuda::layout_of(info.count).chunks + 1);
   cuda::Control control{};
   cuda::Result result{};

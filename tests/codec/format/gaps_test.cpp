@@ -126,6 +126,26 @@ TEST_P(EveryGap, GivesTheBytesOfTheReferenceInEveryOperation) {
     }
 }
 
+// A map's padding is 0 whatever the output held before, also where the runs fill whole vectors.
+TEST(GapsOfAnyNumber, HaveTheReferencesBytes) {
+  constexpr std::size_t n = 3 * kGroup;  // the first groups are written in place
+  for (std::size_t changes = 1; changes <= 160; ++changes) {
+    std::vector<float> x(n), y(n, 0.25F);
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool missing = i % kGroup * (changes + 1) / kGroup % 2 == 1;
+      x[i] = missing ? std::numeric_limits<float>::quiet_NaN() : std::sin(0.01F * static_cast<float>(i));
+    }
+    const std::string what = std::to_string(changes) + " changes";
+    const Stream a =
+        expect_same(what, [&](const Options& options) { return compress_raw(Type::f32, x.data(), n, 1e-3, options); });
+    expect_same("sum, " + what, [&](const Options& options) { return combined(Combine::add, a, a, options); });
+    expect_same("values, " + what, [&](const Options& options) { return with_values(a, x.data(), n, options); });
+    expect_same("finite values, " + what, [&](const Options& options) { return with_values(a, y.data(), n, options); });
+    expect_same("decompress, " + what, [&](const Options& options) { return values_of(a, options); });
+    if (HasFailure()) return;
+  }
+}
+
 // A sum's exact numbers lie at any bit of any word, depending on the grid's width, and carries and borrows cross all
 // their words.
 TEST(GapsOfOneFill, SumsWithOneFillEachAreExactOnGridsOfEveryWidth) {

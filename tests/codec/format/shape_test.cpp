@@ -32,7 +32,7 @@ std::uint64_t count_of(const Shape& s) {
 }
 
 Stream shaped_raw(Type t, const void* x, const Shape& s, double eps, const Options& options = {}) {
-  Stream out(compress_bound(t, count_of(s)));
+  Stream out(compress_bound(t, count_of(s)), before());
   std::size_t written = 0;
   EXPECT_EQ(compress_shaped(t, x, s, eps, out, &written, options), Status::ok) << message();
   out.resize(written);
