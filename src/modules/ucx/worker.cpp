@@ -18,7 +18,8 @@ constexpr std::chrono::seconds kLongestClose{5};
 constexpr std::chrono::milliseconds kLongestSilence{500};  // for peers that have not closed a connection
 constexpr std::chrono::milliseconds kLongestDrain{200};
 constexpr std::chrono::seconds kLongestUnsure{1};
-constexpr unsigned kMarker = 0;  // of active messages
+constexpr std::chrono::milliseconds kFirstDoubt{5};  // before a connection's first marker may wait
+constexpr unsigned kMarker = 0;                      // of active messages
 
 ucs_status_t drop(void*, const void*, std::size_t, void*, std::size_t, const ucp_am_recv_param_t*) noexcept {
   return UCS_OK;
@@ -152,13 +153,15 @@ bool UcxWorker::has_left() noexcept {
       return true;
     }
     if (p.status == UCS_OK && reach(h.rank, &endpoint, h.connection) == Status::ok) {
-      const ucs_status_ptr_t answer = send_marker(endpoint, at_once_);
+      const bool at_once = at_once_ && !p.queues[h.connection];
+      const ucs_status_ptr_t answer = send_marker(endpoint, at_once);
       if (UCS_PTR_IS_PTR(answer)) {
         h.request = answer;
         p.held[h.connection] = false;  // later bytes have a marker of their own
         return false;
       }
       if (UCS_PTR_STATUS(answer) == UCS_ERR_NO_RESOURCE) return false;
+      p.sent_at_once[h.connection] |= !answer && at_once;
       p.has_sent |= !answer && h.connection == 0;
     }
     p.held[h.connection] = false;
@@ -175,6 +178,11 @@ bool UcxWorker::has_left() noexcept {
     asks_itself_since_ = {};
     sent_to_itself_ = false;
   }
+  if (now - unsure_since_ >= kFirstDoubt)
+    for (const Held& h : held_) {
+      Peer& p = peers_[static_cast<std::size_t>(h.rank)];
+      p.queues[h.connection] |= !h.request && !p.sent_at_once[h.connection];
+    }
   if (now - unsure_since_ < kLongestUnsure) return false;
   if (at_once_) {  // a full socket, or UCX sends nothing at once
     if (asks_itself_since_ == Clock::time_point()) asks_itself_since_ = now;
@@ -285,7 +293,7 @@ void UcxWorker::join(const carrier::Session& session, int rank) {
     connections_ = std::max(connections_, peers_[r].connections);
   }
   closing_.reserve(peers_.size() * connections_);
-  held_.reserve(peers_.size() * connections_);
+  held_.reserve(2 * peers_.size() * connections_);  // a marker that waits, and one for later bytes
   rank_ = rank;
   std::memcpy(&secret_, session.secret.data(), sizeof secret_);
   secret_ &= kMaskSecret;

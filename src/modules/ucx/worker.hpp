@@ -89,7 +89,8 @@ class UcxWorker {
     if (bytes >= kLeastAcknowledged && peers_[static_cast<std::size_t>(rank)].has_sent) mark_sent(rank, 0);
   }
   // True once all held bytes have left, or cannot leave: an empty active message could be sent behind them at once. A
-  // flush of UCX, or a message that may wait, would ask the peer for an answer, and the peer may have ended its call.
+  // flush of UCX, or a message that may wait, may ask the peer for an answer, and the peer may have ended its call. So
+  // only a connection over which UCX sends none at once, as one that copies nothing, has a message that may wait.
   bool has_left() noexcept;
   std::uint32_t next_number() noexcept { return number_++; }
 
@@ -115,7 +116,9 @@ class UcxWorker {
     unsigned connections = 1;
     std::array<ucp_ep_h, kMostConnections> endpoints{};
     std::array<bool, kMostConnections> held{};
-    bool has_sent = false;  // over the first connection
+    std::array<bool, kMostConnections> sent_at_once{};
+    std::array<bool, kMostConnections> queues{};  // a marker may wait: none was ever sent at once
+    bool has_sent = false;                        // over the first connection
     ucs_status_t status = UCS_OK;
   };
   using Clock = std::chrono::steady_clock;
@@ -155,7 +158,7 @@ class UcxWorker {
   Clock::time_point unsure_since_;       // held bytes did not leave at once; zero: they did
   Clock::time_point asks_itself_since_;  // zero: not since then
   bool sent_to_itself_ = false;          // since then
-  bool at_once_ = true;                  // false: UCX sends nothing at once here
+  bool at_once_ = true;                  // false: UCX sends nothing at once here, over no connection
   std::vector<ucs_status_ptr_t> closing_;
   Connections told_;
   unsigned connections_ = 1;
