@@ -161,12 +161,6 @@ Status share(backend::Transport& transport, Status found, const std::string& giv
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
 }
 
-std::uint64_t hash_of(std::string_view text) noexcept {
-  std::uint64_t h = 0xCBF29CE484222325u;  // FNV-1a, equal in every process
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return std::max<std::uint64_t>(h, 1);
-}
-
 // The profile and the facts that this process shared last: ranks that all have both exchange neither.
 struct Shared {
   std::string text;
@@ -395,5 +389,14 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, Statu
 }
 
 std::uint64_t host_hash() noexcept { return hash_of({own_host().data(), own_host().size()}); }
+
+std::uint64_t kernel_hash(bool cores) noexcept {
+  return value_or(std::uint64_t{0}, [cores] {
+    const Introduction me = introduce();
+    if (me.boot.front() == 0) return std::uint64_t{0};
+    const std::uint64_t kernel = hash_of({me.boot.data(), me.boot.size()});
+    return cores ? kernel ^ me.cores : kernel;
+  });
+}
 
 }  // namespace stretto::api

@@ -1,7 +1,10 @@
 #include "api/creation/node.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -12,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/creation/create.hpp"
 #include "api/creation/share.hpp"
 #include "base/guarded.hpp"
+#include "base/peers.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "node/arena/arena.hpp"
 #include "node/hierarchy/hierarchy_text.hpp"
@@ -28,6 +33,14 @@ void progress(void* of) noexcept {
   transport->progress();
 }
 
+std::atomic<int> crowd{0};  // the most ranks found under this kernel that were more than their cores
+
+// Ranks of the program on the cores of `host`'s ranks. Hosts under one kernel, as containers with names of their own,
+// may each have cores of their own, unless these are too few for all ranks.
+int others_on_cores(const topology::Topology& host, const backend::Transport& transport) noexcept {
+  return std::max(transport.others_here(), crowd.load() - host.ranks());
+}
+
 node::Options options_for(const topology::Topology& topology, const model::Profile& profile,
                           node::Hierarchies hierarchies, backend::Transport& transport) {
   node::Options o;
@@ -40,7 +53,7 @@ node::Options options_for(const topology::Topology& topology, const model::Profi
   }
   const auto least = 4 * node::kLine * static_cast<std::size_t>(topology.ranks());
   o.group.slot = std::max(node::slot_for(topology.ranks()), least);
-  o.group.others = transport.others_here();
+  o.group.others = others_on_cores(topology, transport);
   o.group.patience.progress = progress;
   o.group.patience.context = &transport;
   return o;
@@ -92,9 +105,27 @@ Status read_hierarchies(const backend::Transport& transport, const topology::Top
 
 }  // namespace
 
+void found_under_kernel(int ranks, bool same_cores) noexcept {
+  CoreSet own;
+  own.find();
+  if (ranks <= (same_cores ? own.count() : sysconf(_SC_NPROCESSORS_ONLN))) return;
+  int so_far = crowd.load();
+  while (so_far < ranks && !crowd.compare_exchange_weak(so_far, ranks)) {
+  }
+}
+
+std::uint64_t hash_of(std::string_view text) noexcept {
+  std::uint64_t h = 0xCBF29CE484222325u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return std::max<std::uint64_t>(h, 1);
+}
+
 Introduction introduce() {
   Introduction me;
   me.boot = own_boot();
+  CoreSet cores;
+  cores.find();
+  me.cores = hash_of({reinterpret_cast<const char*>(cores.sets), sizeof cores.sets});
   const char* const given = secure_getenv("STRETTO_NODE");
   me.wanted = given == nullptr || std::string_view(given) != "0";
   me.hierarchy = secure_getenv(kHierarchy) != nullptr;
@@ -145,11 +176,12 @@ backend::MakeHost later_node(backend::Transport& transport, const std::vector<In
     return [rank, other = *stranger](node::Exchange&, std::unique_ptr<node::Collectives>*) {
       return fail(Status::unsupported, "ranks {} and {} run under different kernels", rank, other);
     };
+  const auto beside = [&](const Introduction& r) { return r.boot == me.boot; };
+  const bool same_cores =
+      std::all_of(all.begin(), all.end(), [&](const Introduction& r) { return !beside(r) || r.cores == me.cores; });
+  found_under_kernel(static_cast<int>(std::count_if(all.begin(), all.end(), beside)), same_cores);
   const topology::Topology host = host_of(topology, rank);
   node::Options options = options_for(host, profile, {node::Hierarchy(host.ranks()), {}}, transport);
-  // Hosts under one kernel, as containers with names of their own, share its cores.
-  const auto beside = std::count_if(all.begin(), all.end(), [&](const Introduction& r) { return r.boot == me.boot; });
-  options.group.others += static_cast<int>(beside) - host.ranks();
   return [options = std::move(options), numbers = std::vector<std::int32_t>(members.begin(), members.end())](
              node::Exchange& among, std::unique_ptr<node::Collectives>* made) {
     node::Options own = options;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/hosts/nodes.hpp"
@@ -18,11 +20,15 @@ namespace stretto::api {
 // Names do not tell hosts apart (containers): the kernel's number does.
 struct Introduction {
   std::array<char, 40> boot{};
-  bool wanted = true;      // not STRETTO_NODE=0
-  bool hierarchy = false;  // STRETTO_HIERARCHY is set
+  std::uint64_t cores = 0;  // hash of those that the process may use
+  bool wanted = true;       // not STRETTO_NODE=0
+  bool hierarchy = false;   // STRETTO_HIERARCHY is set
 };
 
 Introduction introduce();
+
+// FNV-1a, equal in every process; never 0.
+std::uint64_t hash_of(std::string_view text) noexcept;
 
 // For ranks on one host; collective, also for a rank that has failed before (`ready`), which has no chooser. Null, with
 // the reason in *why, on all ranks: its memory cannot be shared, or STRETTO_NODE=0 on any rank. A failure is this

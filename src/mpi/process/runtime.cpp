@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "api/profiling.hpp"
 #include "base/guarded.hpp"
 #include "call/schedule_names.hpp"
 #include "mpi/process/communicators.hpp"
@@ -77,6 +78,8 @@ void open_up() noexcept {
   if (!r) tell_once("no memory for what it keeps; the program goes on without it");
   static const Settings none;  // unlike every rank with memory
   UniformSettings uniform = compare(r ? r->settings : none);
+  if (int ranks = 0; uniform.one_kernel && PMPI_Comm_size(MPI_COMM_WORLD, &ranks) == MPI_SUCCESS)
+    api::found_under_kernel(ranks, uniform.same_cores);
   runtime();
   if (!uniform.yes)
     expect_report(uniform.report_file);

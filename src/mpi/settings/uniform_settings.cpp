@@ -1,5 +1,4 @@
 #include "mpi/settings/uniform_settings.hpp"
-#include "base/guarded.hpp"
 
 #include <mpi.h>
 
@@ -9,10 +8,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "api/profiling.hpp"
+#include "base/guarded.hpp"
+
 namespace stretto::mpi {
 namespace {
 
-// Ranks without memory must not block others: nothing allocates before the last message has arrived.
+// Ranks without memory must not block others: what allocates before the last message has arrived does without, too.
 constexpr std::size_t kMostCommon = 8, kLongestShown = 256, kLongestFileName = 4096;
 
 // FNV-1a: unlike std::hash equal in every process
@@ -100,11 +102,15 @@ UniformSettings compare(const Settings& own) noexcept {
   Hash mine;
   for (const CommonSetting& d : own.common) mine.add(d.meaning);
   PMPI_Query_thread(&uniform.thread_level);
-  std::array<std::uint64_t, 3> extremes{mine.value, ~mine.value, static_cast<std::uint64_t>(uniform.thread_level)};
-  uniform.yes =
-      PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
-      extremes[0] == ~extremes[1];
-  uniform.thread_level = static_cast<int>(extremes[2]);
+  const std::uint64_t kernel = api::kernel_hash(false), cores = api::kernel_hash(true);
+  std::array<std::uint64_t, 7> extremes{
+      mine.value, ~mine.value, kernel, ~kernel, cores, ~cores, static_cast<std::uint64_t>(uniform.thread_level)};
+  const bool met = PMPI_Allreduce(MPI_IN_PLACE, extremes.data(), int{extremes.size()}, MPI_UINT64_T, MPI_MAX,
+                                  MPI_COMM_WORLD) == MPI_SUCCESS;
+  uniform.yes = met && extremes[0] == ~extremes[1];
+  uniform.one_kernel = met && extremes[2] != 0 && extremes[2] == ~extremes[3];
+  uniform.same_cores = uniform.one_kernel && extremes[4] == ~extremes[5];
+  uniform.thread_level = static_cast<int>(extremes[6]);
   if (!uniform.yes) ask(own, &uniform);
   return uniform;
 }
