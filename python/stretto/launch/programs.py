@@ -166,6 +166,14 @@ def library(name, flavour=None):
     raise missing("library", name, places, flavour)
 
 
+def check_names(path):
+    """Refuses a program of an MPICH whose file has another name than the one that the library to be preloaded needs: the loader would look for both."""
+    names = [set(re.findall(r"\blib(?:mpi|mpich)\.so\.12\b", linked(file))) for file in (path, library("libstretto_mpi.so", "mpich"))]
+    if all(names) and not names[0] & names[1]:
+        raise Failure(f"the program is linked to {min(names[0])}, and stretto here serves programs linked to {min(names[1])}. "
+                      "Build stretto with that MPICH: make build MPI=mpich in its sources")
+
+
 def preloaded(libraries):
     """What the environment is given so that the loader preloads the libraries, in front of others. LD_PRELOAD is separated by spaces, which LD_LIBRARY_PATH is not."""
     names, directories = [], []

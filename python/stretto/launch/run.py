@@ -123,6 +123,8 @@ def run(mpirun, ranks, hosts, arguments, show=None, **wanted):
     path = shutil.which(arguments[0])
     flavour = programs.flavour(programs.launcher(mpirun, path))
     environment = settings(path and programs.mpi_of(path) or flavour, **wanted)
+    if path and programs.mpi_of(path) == "mpich":
+        programs.check_names(path)
     argv, own = programs.command(mpirun, ranks, hosts, arguments, environment)
     if show:
         show(programs.shown(argv, environment, own))

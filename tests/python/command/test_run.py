@@ -414,6 +414,22 @@ def test_the_standard_interface_of_an_early_mpich_is_refused(stretto):
     assert "libstretto_mpi_abi.so, for programs of the standard" in run(standard, early, stretto.refused)
 
 
+def test_an_mpich_of_another_file_name_is_refused(stretto):
+    built(stretto, "mpich")
+    library = str(stretto.home / "build/release-mpich/src/mpi/libstretto_mpi.so")
+    launcher = stretto.executable("given/mpirun", MPICH)
+    app = stretto.executable("app", "")
+    old, usual = "\tlibmpich.so.12 => /lib/libmpich.so.12 (0x00007f00)\n", "\tlibmpi.so.12 => not found\n"
+
+    def run(of_app, of_library, expected):
+        texts = {str(app): of_app, library: of_library}
+        stretto.monkeypatch.setattr("stretto.launch.programs.linked", lambda path: texts.get(str(path), ""))
+        return expected("run", "--print", "--mpirun", launcher, app)
+
+    assert "linked to libmpich.so.12, and stretto here serves programs linked to libmpi.so.12" in run(old, usual, stretto.refused)
+    assert library in run(old, old, stretto.succeeds) and library in run(usual, usual, stretto.succeeds)
+
+
 def test_a_launcher_of_no_mpi_uses_the_programs_library(stretto):
     built(stretto, "openmpi", "mpich")
     line = stretto.succeeds("run", "--print", "--mpirun", stretto.executable("srun", ""), of_mpi(stretto, OPENMPI_APP))
