@@ -3,6 +3,7 @@
 // chosen c [BOUND]: by the C interface, exact or within an absolute bound; then exact sums that are started. Rank 0
 // prints one line of JSON a call.
 // chosen mpi: by the MPI alone. The profiling library, where it is loaded, tells the rest.
+// chosen name: nothing runs; prints the MPI's name and version.
 #include <mpi.h>
 
 #include <cmath>
@@ -13,6 +14,7 @@
 
 #include "stretto/stretto_mpi.h"
 #include "stretto/stretto_nonblocking.h"
+#include "timing/mpi.hpp"
 
 namespace {
 
@@ -111,6 +113,7 @@ void run_by_mpi(Buffers* b, int ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "name") == 0) return std::puts(stretto::timing::mpi_version().c_str()) < 0;
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 0, status = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -10,7 +10,6 @@ import functools
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,8 +20,7 @@ from hosts import Hosts, NotPermitted  # noqa: E402
 
 LAUNCH, MPIRUN, MODEL, LIBRARY, PROGRAM = sys.argv[1:6]
 GIVEN = sys.argv[6] if len(sys.argv) > 6 else None
-VERSION = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=True).stdout
-NAME = f"{'Open MPI' if 'Open MPI' in VERSION else 'MPICH'} {re.search(r'[0-9]+[.][0-9.]*[0-9]', VERSION)[0]}"
+NAME = subprocess.run([PROGRAM, "name"], capture_output=True, text=True, check=True).stdout.strip()  # of the MPI, with its version
 PLACES = (tuple(map(int, GIVEN.split("x"))),) if GIVEN else ((1, 3), (3, 1))  # hosts, ranks a host
 BOUND = 1e-3
 CELLS = 20  # collectives and lengths of the program
@@ -72,7 +70,7 @@ def path_of(algorithm, payload):
 def told(collective, nbytes, hosts, slots, machine_file, bound, ratio):
     """The path that `stretto choose` names, and its seconds. `stretto explain`, which walks more sizes, is asked of allreduces."""
     question = [collective, "-n", hosts * slots, "--per-node", slots, "--bytes", nbytes, "--machine", machine_file]
-    if hosts > 1 and "Open MPI" in VERSION:
+    if hosts > 1 and "Open MPI" in NAME:
         question += ["--eager-limit", "64K"]  # that of TCP
     if hosts > 1:
         question += ["--mpi", NAME]
@@ -110,7 +108,7 @@ def compare(hosts, slots, machine_file, directory):
             assert len(cells) > CELLS // 4, lines
             started = [call["algorithm"] for call in calls if call["collective"] == "iallreduce"]
             # Exchanges of Open MPI take turns between hosts, and long sums avoid them. Short ones are native.
-            whole = "Open MPI" in VERSION and hosts > 1
+            whole = "Open MPI" in NAME and hosts > 1
             assert started[0] == ("node" if hosts == 1 else "native"), started
             assert all((name not in ("native", "node")) == whole for name in started[-2:]), (hosts, slots, started)
             for cell in cells:

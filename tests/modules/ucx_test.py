@@ -4,6 +4,7 @@
 usage: ucx_test.py JOB OTHER_VERSION     a module of another version
 """
 
+import ctypes
 import json
 import os
 import pathlib
@@ -182,10 +183,16 @@ class Jobs(unittest.TestCase):
                             self.assertIn("=".join(*setting.items()), text)
 
     def test_where_ports_are_scarce_ranks_have_fewer_connections(self):
-        port = next(port for port in range(20001, 32000, 2) if is_free(port) and is_free(port + 1))  # one for each rank
+        ports = range(20001, 32000, 2)
+        if ucx_version() < (1, 13):  # it takes ports of the system's range alone
+            first, last = map(int, pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split())
+            ports = range(last - 1, first, -2)
+        port = next(port for port in ports if is_free(port) and is_free(port + 1))  # one for each rank
         scarce = {"UCX_TCP_PORT_RANGE": f"{port}-{port + 1}", "UCX_NET_DEVICES": "lo", "STRETTO_CONNECTIONS": "8"}
         for process in self.start(2, "sum", environment=scarce):
             text, _ = process.communicate(timeout=60)
+            if "tcp/lo - no route to" in text:
+                self.skipTest("this UCX reaches nothing over the loopback device alone")
             self.assertEqual(process.returncode, 0, text)
 
     def test_ranks_of_torchrun_slurm_and_pmi(self):
@@ -211,6 +218,13 @@ class Jobs(unittest.TestCase):
         for process in started:
             text, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0, text)
+
+
+def ucx_version():
+    """Major and minor."""
+    numbers = [ctypes.c_uint() for _ in range(3)]
+    ctypes.CDLL(os.environ.get("STRETTO_UCX") or "libucp.so.0").ucp_get_version(*map(ctypes.byref, numbers))
+    return numbers[0].value, numbers[1].value
 
 
 def is_free(port):
