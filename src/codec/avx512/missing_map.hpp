@@ -225,7 +225,7 @@ STRETTO_INLINE std::size_t read_alike_runs(const std::uint8_t* p, std::size_t le
     if (map != like->bytes || (_mm512_cmpneq_epi8_mask(bytes, others) & ~std::uint64_t{1}) != 0) return 0;
     r->count = like->count;
   } else {
-    if ((_mm512_test_epi8_mask(bytes, bytes) >> (2 + n)) != 0) return 0;
+    if (_mm512_test_epi8_mask(bytes, bytes) >> n >> 2 != 0) return 0;  // n may be 62
     r->count = count_missing(bytes, n);
     if (r->count == 0) return 0;
   }
