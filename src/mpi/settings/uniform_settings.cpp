@@ -14,7 +14,7 @@
 namespace stretto::mpi {
 namespace {
 
-// Ranks without memory must not block others: what allocates before the last message has arrived does without, too.
+// Ranks without memory must not block others: until the last message has arrived, only what may fail allocates.
 constexpr std::size_t kMostCommon = 8, kLongestShown = 256, kLongestFileName = 4096;
 
 // FNV-1a: unlike std::hash equal in every process
