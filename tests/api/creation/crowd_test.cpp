@@ -30,7 +30,7 @@ class Unmoved final : public backend::Transport {
   void created(std::function<std::string()>) noexcept override {}
 };
 
-// Whether waits of a host's two ranks yield, if the other host's ranks have introduced themselves so.
+// True if waits of a host's two ranks yield beside another host's two ranks, each introduced as `other`.
 bool yields_beside(const Introduction& other) {
   const Introduction me = introduce();
   const std::vector<Introduction> all{me, me, other, other};
@@ -51,7 +51,7 @@ bool yields_beside(const Introduction& other) {
   return yields;
 }
 
-// What is found stays: tests go from fewer ranks on the cores to more.
+// A process never forgets that its ranks outnumber the cores, so the order of these checks matters.
 TEST(Crowd, RanksOfHostsUnderOneKernelThatAreMoreThanItsCoresYield) {
   cpu_set_t usable, two;
   ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
