@@ -182,11 +182,12 @@ void Waiting::give_away(double now) noexcept {
   sched_yield();
   yielded_ = now;
   if (wait_mode() != WaitMode::automatic) return;
-  const double back = clock();
-  if (demand.gave_way(back - now)) demand.note(back);
+  back_ = clock();
+  if (demand.gave_way(back_ - now)) demand.note(back_);
 }
 
 double Waiting::next(double now) noexcept {
+  back_ = -1;
   if (began_ < 0) begin(now);
   const WaitMode mode = wait_mode();
   const double waited = now - began_;

@@ -80,6 +80,9 @@ class Waiting {
   // After a failed check. Positive: seconds to sleep. 0: it has paused or yielded.
   double next(double now) noexcept;
 
+  // The time at the end of next(), if that read the clock; negative otherwise.
+  double back() const noexcept { return back_; }
+
   void rest() noexcept;
 
   static double clock() noexcept;
@@ -93,6 +96,7 @@ class Waiting {
   const double longest_;
   double began_ = -1;
   double yielded_ = 0;
+  double back_ = -1;
   bool check_yields_ = false;
 };
 

@@ -46,18 +46,23 @@ Status Backoff::interrupt(double waited) noexcept {
 }
 
 Status Backoff::step(double* sleep) noexcept {
-  double t = Waiting::clock();
+  double t = now_ < 0 ? Waiting::clock() : now_;
+  now_ = -1;
   const bool anew = began_ < 0;
   if (anew) began_ = checked_ = progressed_ = interrupts_checked_ = t;
   if (patience_.suspend != nullptr)
     t = suspend(t, anew);
   else
     *sleep = waiting_.next(t);
-  if (patience_.progress != nullptr && t - progressed_ >= kBetweenProgress) {
+  const bool progresses = patience_.progress != nullptr && t - progressed_ >= kBetweenProgress;
+  if (progresses) {
     patience_.progress(patience_.context);
     progressed_ = t;
   }
-  if (t - checked_ < kBetweenChecks) return Status::ok;
+  if (t - checked_ < kBetweenChecks) {
+    if (!progresses && patience_.suspend == nullptr) now_ = waiting_.back();
+    return Status::ok;
+  }
   checked_ = t;
   if (const Status s = watch_.check(); s != Status::ok) return s;
   if (t - began_ > patience_.limit) return watch_.give_up(t - began_);

@@ -56,6 +56,7 @@ class Backoff {
   Bell& bell_;
   Waiting waiting_;
   double began_ = -1;
+  double now_ = -1;  // the time at the end of the last step; negative: unknown
   double checked_ = 0, progressed_ = 0, interrupts_checked_ = 0;
 
   double suspend(double now, bool anew) noexcept;
