@@ -9,7 +9,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -27,7 +26,6 @@
 namespace {
 
 using namespace stretto;  // NOLINT: a program
-using Clock = std::chrono::steady_clock;
 
 struct Contest {
   int rank = 0, ranks = 1;
@@ -67,7 +65,8 @@ void read_output(const Contestant& c, std::size_t floats) {
   sink = read;
 }
 
-// Median microseconds of each contestant, of the slowest rank. Short collectives are timed in batches.
+// Median microseconds of each contestant, from the first rank's start to the last one's end: ranks that share cores
+// start and end one after another, in changing order. Short collectives are timed in batches.
 std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, std::size_t floats, std::size_t bytes,
                             bool rewrite) {
   const std::size_t inner = bytes <= 1024 ? 32 : 1, repeats = repeats_for(bytes, c.repeats);
@@ -79,19 +78,16 @@ std::vector<double> measure(Contest& c, std::vector<Contestant>& contestants, st
           c.limits->rewrite(floats, static_cast<float>(k));
         else if (rewrite)
           rewrite_input(contestants[i].input, floats, k);
-        MPI_Barrier(MPI_COMM_WORLD);
-        const auto begin = Clock::now();
-        for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
-        const double us =
-            std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / static_cast<double>(inner);
-        MPI_Barrier(MPI_COMM_WORLD);  // a rank that returns early stays idle, on a possibly shared core
+        const double ms = timing::span_ms(MPI_COMM_WORLD, [&] {
+          for (std::size_t n = 0; n < inner; ++n) contestants[i].call();
+        });
         if (rewrite) read_output(contestants[i], floats);
-        if (timed && k >= 2) samples[i].push_back(us);
+        if (timed && k >= 2) samples[i].push_back(1e3 * ms / static_cast<double>(inner));
       }
     }
   }
   std::vector<double> medians;
-  for (auto& s : samples) medians.push_back(timing::largest(MPI_COMM_WORLD, timing::median(std::move(s))));
+  for (auto& s : samples) medians.push_back(timing::median(std::move(s)));
   return medians;
 }
 
