@@ -4,12 +4,12 @@ import os
 import pathlib
 import subprocess
 
-PROGRAMS = ("lammps", "openmpi-bin", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test", "scalapack-test-common")
+PROGRAMS = ("elk-lapw", "lammps", "openmpi-bin", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test", "scalapack-test-common")
 # Dependencies of these that a small system may lack. Fetched even if the system has them.
 LIBRARIES = ("libblas3", "libevent-core-2.1-7", "libevent-pthreads-2.1-7", "libfftw3-double3", "libgfortran5", "libhwloc15", "libibverbs1",
              "libjpeg62-turbo", "libkim-api2", "liblammps0", "liblapack3", "libltdl7", "libmunge2", "libnl-3-200", "libnl-route-3-200", "libnuma1",
              "libopenmpi3", "libpmix2", "libpng16-16", "libpython3.11", "libquadmath0", "librdmacm1", "libscalapack-openmpi2.2", "libucx0",
-             "libvoro++1", "openmpi-common")
+             "libvoro++1", "libxc9", "openmpi-common")
 PREFIX = pathlib.Path("usr/lib/x86_64-linux-gnu")
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Times whole programs, plain and under the profiling library in turns, and prints the medians and their ratio.
 
-usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--case NAME]... [--set NAME=VALUE]...
+usage: run_programs.py --json FILE [--ranks N] [--hosts N --gbps G] [--repeats N] [--bound BOUND] [--case NAME]... [--set NAME=VALUE]...
        run_programs.py --json FILE [the same] [--name NAME] [--directory DIR] [--same REGEX] [--set NAME=VALUE]... PROGRAM [ARG...]
 
 The first form runs programs of Debian that it fetches (bench/mpi/debian.py), by their own MPI's launcher: ScaLAPACK's tests of the smallest
-problems, Quantum ESPRESSO, and LAMMPS. With --hosts they run on several hosts of this machine.
+problems, Quantum ESPRESSO, Elk, and LAMMPS. With --hosts they run on several hosts of this machine.
 
 Times are of whole processes, launching and MPI_Init with them. A ratio is the plain program's time over ours, of the two
 runs of a turn. PROGRAM's output goes to a file, and is shown where PROGRAM fails. Lines of it that match REGEX must be the same in all runs.
+With --bound (as STRETTO_BOUND) the last such lines differ: the row has both, and the largest difference of their numbers.
 """
 
 import argparse
@@ -42,6 +43,8 @@ class Program:
     same: str = ""
     environment: dict = field(default_factory=lambda: dict(os.environ))  # of the launcher
     settings: list = field(default_factory=list)  # NAME=VALUE in the program's environment alone
+    inputs: tuple = ()  # files that it wants in its working directory
+    writes: str = ""  # file there whose lines count as printed
 
 
 def cases(root):
@@ -50,7 +53,10 @@ def cases(root):
     tests = [Program(name, [str(root / SCALAPACK / name)], root / SCALAPACK, PASSED, environment) for name in ("xsls", "xdls", "xdlu", "xclu")]
     silicon = [str(root / "usr" / "bin" / "pw.x"), "-in", str(ROOT / "bench" / "mpi" / "silicon.in")]
     melt = [str(root / "usr" / "bin" / "lmp"), "-log", "none", "-in", str(ROOT / "bench" / "mpi" / "melt.in")]
+    elk = (ROOT / "bench" / "mpi" / "elk.in", root / "usr" / "share" / "elk-lapw" / "species" / "Si.in")
     return [*tests, Program("pw.x, 8 atoms of silicon", silicon, None, r"^! +total energy .*", environment, ["OMP_NUM_THREADS=1"]),
+            Program("elk, 2 atoms of silicon", [str(root / "usr" / "bin" / "elk-lapw")], None, r"^ total energy .*", environment,
+                    ["OMP_NUM_THREADS=1"], elk, "INFO.OUT"),
             Program("lmp, 4000 atoms", melt, None, r"^ +(?:0|100) .*", environment, ["OMP_NUM_THREADS=1"])]
 
 
@@ -61,7 +67,15 @@ def interval(values):
     return v[max(k - 1, 0)], v[n - max(k, 1)]
 
 
-def run(program, words, timeout):
+def difference(ours, plain):
+    """The largest relative difference between the numbers of two texts."""
+    a, b = ([float(x) for x in re.findall(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?", text)] for text in (ours, plain))
+    if len(a) != len(b) or not a:
+        sys.exit(f"error: '{ours}' cannot be compared with '{plain}': they have {len(a)} and {len(b)} numbers")
+    return max(abs(x - y) / max(abs(y), sys.float_info.min) for x, y in zip(a, b))
+
+
+def run(program, words, timeout, directory):
     """How long it takes, and what must be the same in all runs; ends this program where the command fails."""
     with tempfile.TemporaryFile() as printed:
         begun = time.monotonic()
@@ -78,6 +92,8 @@ def run(program, words, timeout):
         text = printed.read().decode(errors="replace")
         if status != 0:
             sys.exit(f"{text[-2000:]}\nerror: {' '.join(words)} ended with status {status}")
+    if program.writes:
+        text += (pathlib.Path(directory) / program.writes).read_text(errors="replace")
     if not program.same:
         return took, []
     found = re.findall(program.same, text, re.MULTILINE)
@@ -89,18 +105,26 @@ def run(program, words, timeout):
 def measure(program, options, command, directory):
     """A row of turns of the two, which run in `directory`. Ends this program where their results differ."""
     library = pathlib.Path(os.environ["BUILD"]) / "src" / "mpi" / "libstretto_mpi.so"
-    plain, ours = (command(["env", "-C", str(directory), *first, *program.settings, *program.argv]) for first in ([], [f"LD_PRELOAD={library}"]))
-    _, wanted = run(program, plain, options.timeout)  # warms the page cache
-    turns = []
+    bound = [f"STRETTO_BOUND={options.bound}"] if options.bound else []
+    plain, ours = (command(["env", "-C", str(directory), *first, *program.settings, *program.argv])
+                   for first in ([], [f"LD_PRELOAD={library}", *bound]))
+    for path in program.inputs:
+        shutil.copy(path, directory)
+    _, wanted = run(program, plain, options.timeout, directory)  # warms the page cache
+    turns, error, within = [], 0.0, ""
     for turn in range(options.repeats):
         took = {}
         for kind in (("plain", "ours") if turn % 2 == 0 else ("ours", "plain")):
-            took[kind], found = run(program, plain if kind == "plain" else ours, options.timeout)
-            if found != wanted:
+            took[kind], found = run(program, plain if kind == "plain" else ours, options.timeout, directory)
+            if kind == "ours" and bound and found:
+                within = found[-1]
+                error = max(error, difference(within, wanted[-1]))
+            elif found != wanted:
                 sys.exit(f"error: {program.name} under the library: {found}, plain: {wanted}" if kind == "ours" else
                          f"error: {program.name} differs from run to run: {found}, {wanted}")
         turns.append((took["plain"], took["ours"]))
     low, high = interval([p / o for p, o in turns])
+    bounded = {"bound": options.bound, "within": " ".join(within.split()), "difference": error} if bound else {}
     return {
         "bench": "programs",
         "case": program.name,
@@ -113,7 +137,8 @@ def measure(program, options, command, directory):
         "ratio_low": low,
         "ratio_high": high,
         "turns": options.repeats,
-        "same": "; ".join(" ".join(line.split()) for line in wanted),
+        "same": " ".join(wanted[-1].split()) if bound and wanted else "; ".join(" ".join(line.split()) for line in wanted),
+        **bounded,
     }
 
 
@@ -147,6 +172,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--gbps", type=float, default=1)
     parser.add_argument("--repeats", type=int, default=9, help="turns")
+    parser.add_argument("--bound", default="", help="STRETTO_BOUND of the runs under the library")
     parser.add_argument("--case", action="append", default=[], help="one of Debian's programs, by name; all")
     parser.add_argument("--name", help="in the table; PROGRAM's name otherwise")
     parser.add_argument("--directory", help="where PROGRAM runs")
