@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "codec/group_io.hpp"
 #include "codec/numbers/quotient.hpp"
 #include "codec/numbers/values.hpp"
 #include "codec/shape/view.hpp"
+#include "codec/stream/part.hpp"
 #include "codec/unit_grid.hpp"
 
 namespace stretto::codec {
@@ -28,11 +30,19 @@ struct GroupDecoder {
     if (const Status status = source.read(g); status != Status::ok) return status;
     prefetch_read(source.data(), 4 * source.words());
     const auto kernel = value_kernels<T>(kernels).decompress;
-    const std::uint8_t* const at =
-        m == kGroup ? readable.at(source.data(), source.words(), source.readable_end()) : nullptr;
-    if (kernel && at && kernel(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) return Status::ok;
+    const bool fits = m == kGroup || is_plain(source.data(), source.words());
+    const std::uint8_t* const at = fits ? readable.at(source.data(), source.words(), source.readable_end()) : nullptr;
+    if (kernel && at && m < kGroup) {
+      alignas(64) T values[kGroup];
+      if (kernel(at, source.words(), grid, s.info.code_bound, divisor, false, values)) {
+        std::memcpy(y, values, static_cast<std::size_t>(m) * sizeof(T));
+        return Status::ok;
+      }
+    } else if (kernel && at && kernel(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) {
+      return Status::ok;
+    }
     if constexpr (std::is_integral_v<T>) {
-      if (!kernel && at && divisor == 1 && source.words() > 0) {
+      if (!kernel && at && m == kGroup && divisor == 1 && source.words() > 0) {
         const bool few_bits = s.info.code_bound <= kSingleLimit;
         if (few_bits ? decode_codes(kernels.f32, at, source.words(), y)
                      : decode_codes(kernels.f64, at, source.words(), y))

@@ -1,6 +1,9 @@
 #include "codec/driver.hpp"
 
 #include <algorithm>
+#include <cstring>
+
+#include "codec/stream/part.hpp"
 
 namespace stretto::codec {
 
@@ -72,6 +75,18 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
       copy_by_all(&wave, 1, count + 1, parallel);
     }
   }
+}
+
+std::size_t add_parts(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
+                      std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
+                      std::size_t room) noexcept {
+  if (!kernels.add || !add_as_full(a, a_words, b, b_words, m, type)) return kDeclined;
+  if (room >= kKernelRoom) return kernels.add(a, a_words, b, b_words, negate_b, out);
+  std::uint8_t buffer[kKernelRoom];
+  const std::size_t words = kernels.add(a, a_words, b, b_words, negate_b, buffer);
+  if (words == kDeclined || 4 * words > room) return kDeclined;
+  std::memcpy(out, buffer, 4 * words);
+  return words;
 }
 
 std::size_t StreamWriter::finish(std::uint8_t* end, Info info) noexcept {

@@ -140,6 +140,12 @@ class ReadableGroup {
   std::uint8_t buffer_[kKernelRoom + kReadSlack];
 };
 
+// The sum of two groups of m < kGroup places, by the kernel for full ones, or kDeclined. `a` and `b` are readable
+// (ReadableGroup).
+std::size_t add_parts(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
+                      std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
+                      std::size_t room) noexcept;
+
 // Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums gain a fifth.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + bytes + 1024 + i);

@@ -52,13 +52,16 @@ struct GroupEncoder {
 
   std::size_t encode(const T* x, int m, std::uint8_t* out, std::size_t room, Tally* tally) const noexcept {
     const auto& k = value_kernels<T>(kernels);
-    if (k.compress && m == kGroup) {
+    if (m == kGroup ? k.compress != nullptr : k.compress_part != nullptr) {
+      const auto by_kernel = [&](std::uint8_t* to) {
+        return m == kGroup ? k.compress(x, grid, to, tally) : k.compress_part(x, m, grid, to, tally);
+      };
       if (room >= kKernelRoom) {
-        const std::size_t words = k.compress(x, grid, out, tally);
+        const std::size_t words = by_kernel(out);
         if (words != kDeclined) return words;
       } else {
         std::uint8_t buffer[kKernelRoom];
-        const std::size_t words = k.compress(x, grid, buffer, tally);
+        const std::size_t words = by_kernel(buffer);
         if (words != kDeclined) {
           if (4 * words > room) return kNoRoom;
           std::memcpy(out, buffer, 4 * words);

@@ -1,4 +1,5 @@
-// Each kernel works on one full group with the scalar code's result, byte for byte, or declines.
+// Each kernel, but for compress_part, works on one full group with the scalar code's result, byte for byte, or
+// declines.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,8 @@ struct ValueKernels {
   // Like Marks::survey; never declines.
   KeptValues (*survey)(const T* x, const MarkSet<T>& marks, T* out, T* kept) = nullptr;
   void (*ranges)(const T* x, std::size_t n, const MarkSet<T>& marks, PartRanges<T>* found) = nullptr;
+  // Like compress(), of m < kGroup values.
+  std::size_t (*compress_part)(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) = nullptr;
 };
 
 namespace dense {

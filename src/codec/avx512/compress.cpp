@@ -1,8 +1,11 @@
 // Groups of unchecked codes of a range of 14 bits, with one value for all missing places.
+#include <algorithm>
+
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
+#include "codec/stream/part.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -69,6 +72,28 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
                 [](std::uint8_t* p) { return p; });
 }
 
+template <class T, class Code>
+std::size_t encode_part(const Quantised& found, Code* q, int m, std::uint8_t* out, Tally* tally) noexcept {
+  const std::size_t words =
+      encode(settle_part(q, m), q, PrefetchCursor{nullptr, 0}, out, [](std::uint8_t* p) { return p; });
+  if (words > most_words<T>(m)) return kDeclined;
+  note_bound(tally, code_bound(found));
+  return words;
+}
+
+template <class T>
+std::size_t compress_part(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) T values[kGroup];
+  std::copy_n(x, m, values);
+  std::fill(values + m, values + kGroup, values[m - 1]);
+  Row16 row;
+  const Quantised found = quantise16(values, grid, row.at());
+  if (fits16(found)) return found.least == 0 && found.most == 0 ? 0 : encode_part<T>(found, row.at(), m, out, tally);
+  alignas(64) std::int32_t q[kGroup];
+  const Quantised wider = quantise32(values, grid, q);
+  return wider.safe ? encode_part<T>(wider, q, m, out, tally) : kDeclined;
+}
+
 }  // namespace
 
 std::size_t compress_f32(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept {
@@ -84,6 +109,23 @@ std::size_t compress_i32(const std::int32_t* x, const Grid<std::int32_t>& grid, 
 std::size_t compress_i64(const std::int64_t* x, const Grid<std::int64_t>& grid, std::uint8_t* out,
                          Tally* tally) noexcept {
   return compress(x, grid, out, tally);
+}
+
+std::size_t compress_part_f32(const float* x, int m, const Grid<float>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept {
+  return compress_part(x, m, grid, out, tally);
+}
+std::size_t compress_part_f64(const double* x, int m, const Grid<double>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept {
+  return compress_part(x, m, grid, out, tally);
+}
+std::size_t compress_part_i32(const std::int32_t* x, int m, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept {
+  return compress_part(x, m, grid, out, tally);
+}
+std::size_t compress_part_i64(const std::int64_t* x, int m, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept {
+  return compress_part(x, m, grid, out, tally);
 }
 
 STRETTO_AVX512_END

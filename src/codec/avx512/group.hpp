@@ -14,8 +14,6 @@ struct NarrowGroup {
   __m256i widths;
 };
 
-constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
-
 STRETTO_AVX512_BEGIN
 
 struct NoExceptions {

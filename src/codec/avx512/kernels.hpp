@@ -19,6 +19,13 @@ std::size_t compress_i32(const std::int32_t* x, const Grid<std::int32_t>& grid, 
                          Tally* tally) noexcept;
 std::size_t compress_i64(const std::int64_t* x, const Grid<std::int64_t>& grid, std::uint8_t* out,
                          Tally* tally) noexcept;
+std::size_t compress_part_f32(const float* x, int m, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
+std::size_t compress_part_f64(const double* x, int m, const Grid<double>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept;
+std::size_t compress_part_i32(const std::int32_t* x, int m, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept;
+std::size_t compress_part_i64(const std::int64_t* x, int m, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept;
 std::size_t add_values_f32(const std::uint8_t* a, std::size_t words, const float* x, const Grid<float>& grid,
                            std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 std::size_t add_values_f64(const std::uint8_t* a, std::size_t words, const double* x, const Grid<double>& grid,

@@ -32,8 +32,6 @@ inline PackedGroup packed(const GroupView& view, const std::uint8_t* end) noexce
 
 inline constexpr auto kNothing = [](std::uint8_t* p) { return p; };
 
-constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
-
 constexpr std::uint64_t spread_nibbles(std::uint32_t v) noexcept {
   std::uint64_t x = v;
   x = (x | x << 16) & 0x0000ffff0000ffff;

@@ -1,5 +1,6 @@
 #include "codec/portable/portable.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -15,6 +16,7 @@
 #include "codec/portable/filled-inl.h"
 #include "codec/portable/marks-inl.h"
 #include "codec/portable/plane_sums-inl.h"
+#include "codec/stream/part.hpp"
 
 #ifndef STRETTO_PORTABLE_ONCE
 #define STRETTO_PORTABLE_ONCE
@@ -61,6 +63,21 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
   if (!codes.range.good()) return CompressChecked(x, grid, out, tally);
   tally->merge({codes.range.bound(), 0});
   return CompressAs(codes.predictor(), codes, x + kGroup, out, kNothing);
+}
+
+template <class T>
+std::size_t CompressPart(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
+  alignas(64) T values[kGroup];
+  std::copy_n(x, m, values);
+  std::fill(values + m, values + kGroup, values[m - 1]);
+  Codes1024 codes;
+  codes.quantise(values, grid);
+  if (!codes.range.good()) return kDeclined;
+  const Predictor predictor = codes.is_small ? settle_part(codes.small.at(), m) : settle_part(codes.large.at(), m);
+  const std::size_t words = CompressAs(predictor, codes, nullptr, out, kNothing);
+  if (words > most_words<T>(m)) return kDeclined;
+  tally->merge({codes.range.bound(), 0});
+  return words;
 }
 
 std::size_t Add(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, bool negate_b,
@@ -211,7 +228,8 @@ bool Decompress(const std::uint8_t* p, std::size_t words, const Grid<T>& grid, s
 
 template <class T>
 constexpr ValueKernels<T> ValueKernelsOf() {
-  return {&Compress<T>, &AddValues<T>, &Decompress<T>, &Range<T>, &AddFilled<T>, &Survey<T>, &RangesOf<T>};
+  return {&Compress<T>,  &AddValues<T>, &Decompress<T>, &Range<T>,
+          &AddFilled<T>, &Survey<T>,    &RangesOf<T>,   &CompressPart<T>};
 }
 
 // Elsewhere the scalar code.

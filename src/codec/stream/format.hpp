@@ -25,6 +25,7 @@ inline constexpr std::uint64_t kSingleLimit = 1u << 24;  // largest code bound d
 inline constexpr std::size_t kCombineSlack = 16 + 32 + 4 * 3 * kBlocks;
 
 enum class Predictor : std::uint8_t { none_unsigned = 0, none_signed = 1, first = 2, second = 3 };
+constexpr int order_of(Predictor p) noexcept { return p == Predictor::second ? 2 : p == Predictor::first ? 1 : 0; }
 enum class Form : std::uint8_t { zero = 0, nibbles = 1, bytes = 2, masked_nibbles = 3, masked_bytes = 4, verbatim = 7 };
 
 inline constexpr std::uint32_t kWideBit = 1u << 2, kShortBaseBit = 1u << 3, kExceptionsBit = 1u << 7;
