@@ -97,7 +97,7 @@ PartResult combine_part(Combine op, const StreamView& a, const StreamView& b, co
     if (sum && m < kGroup && !spec.wide) {
       const std::uint8_t *ra = readable_a.at(ga, wa, source_a.readable_end()),
                          *rb = readable_b.at(gb, wb, source_b.readable_end());
-      if (ra && rb) words = add_parts(kernels, ra, wa, rb, wb, m, spec.type, op == Combine::subtract, p, room);
+      if (ra && rb) words = add_part(kernels, ra, wa, rb, wb, m, spec.type, op == Combine::subtract, p, room);
     }
     if (words == kDeclined) {
       GroupView va, vb;

@@ -115,7 +115,7 @@ Status add_values_as(const StreamView& a, const void* x, MutableBytes out, std::
           if (in_steps && add && readable) words = add(readable, words_a, compressed, n, false, to);
           if (m < kGroup && !spec.wide)
             if (const std::uint8_t* const ra = readable_a.at(ga, words_a, source.readable_end()))
-              words = add_parts(encoder.kernels, ra, words_a, compressed, n, m, spec.type, false, to, room);
+              words = add_part(encoder.kernels, ra, words_a, compressed, n, m, spec.type, false, to, room);
         }
         if (words == kDeclined) {
           GroupView va, vb;

@@ -30,7 +30,7 @@ struct GroupDecoder {
     if (const Status status = source.read(g); status != Status::ok) return status;
     prefetch_read(source.data(), 4 * source.words());
     const auto kernel = value_kernels<T>(kernels).decompress;
-    const bool fits = m == kGroup || is_plain(source.data(), source.words());
+    const bool fits = m == kGroup || has_codes_alone(source.data(), source.words());
     const std::uint8_t* const at = fits ? readable.at(source.data(), source.words(), source.readable_end()) : nullptr;
     if (kernel && at && m < kGroup) {
       alignas(64) T values[kGroup];

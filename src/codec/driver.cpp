@@ -77,9 +77,9 @@ void close_up(const Piece* pieces, int count, const Parallel* parallel) noexcept
   }
 }
 
-std::size_t add_parts(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
-                      std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
-                      std::size_t room) noexcept {
+std::size_t add_part(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
+                     std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
+                     std::size_t room) noexcept {
   if (!kernels.add || !add_as_full(a, a_words, b, b_words, m, type)) return kDeclined;
   if (room >= kKernelRoom) return kernels.add(a, a_words, b, b_words, negate_b, out);
   std::uint8_t buffer[kKernelRoom];

@@ -142,9 +142,9 @@ class ReadableGroup {
 
 // The sum of two groups of m < kGroup places, by the kernel for full ones, or kDeclined. `a` and `b` are readable
 // (ReadableGroup).
-std::size_t add_parts(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
-                      std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
-                      std::size_t room) noexcept;
+std::size_t add_part(const Kernels& kernels, const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b,
+                     std::size_t b_words, int m, Type type, bool negate_b, std::uint8_t* out,
+                     std::size_t room) noexcept;
 
 // Prefetches about one group ahead: short groups, read from both ends, defeat hardware prefetching. Sums gain a fifth.
 inline void prefetch_read(const std::uint8_t* p, std::size_t bytes) noexcept {

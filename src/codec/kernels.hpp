@@ -1,5 +1,5 @@
-// Each kernel, but for compress_part, works on one full group with the scalar code's result, byte for byte, or
-// declines.
+// Each kernel works on one full group (compress_part: on a shorter one) with the scalar code's result, byte for byte,
+// or declines.
 #pragma once
 
 #include <cstdint>

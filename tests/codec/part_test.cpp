@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "../sanitized.hpp"
+#include "codec/driver.hpp"
+#include "codec/group_encoder.hpp"
 #include "every_target.hpp"
 #include "inputs.hpp"
 #include "support.hpp"
@@ -67,7 +69,7 @@ TYPED_TEST(LastGroup, HasTheReferencesBytes) {
       }
       std::vector<Stream> streams;
       for (const auto& x : all) streams.push_back(compressed(x, kPartEps, with(Isa::reference)));
-      const std::size_t a = random.below(all.size()), b = random.below(all.size());
+      const std::size_t a = random.below(all.size()), b = random.below(2) == 0 ? a : random.below(all.size());
       const Stream sum = combined(Combine::add, streams[a], streams[b], with(Isa::reference)),
                    rest = combined(Combine::subtract, streams[a], streams[b], with(Isa::reference)),
                    fused = with_values(streams[a], all[b].data(), all[b].size(), with(Isa::reference));
@@ -79,6 +81,9 @@ TYPED_TEST(LastGroup, HasTheReferencesBytes) {
           const auto wanted = decoded<TypeParam>(streams[i], with(Isa::reference)),
                      got = decoded<TypeParam>(streams[i], options);
           ASSERT_EQ(std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(TypeParam)), 0) << i;
+          const auto thirds = decoded<TypeParam>(streams[i], with(Isa::reference), 3),
+                     same = decoded<TypeParam>(streams[i], options, 3);
+          ASSERT_EQ(std::memcmp(thirds.data(), same.data(), thirds.size() * sizeof(TypeParam)), 0) << i;
         }
         ASSERT_TRUE(combined(Combine::add, streams[a], streams[b], options) == sum);
         ASSERT_TRUE(combined(Combine::subtract, streams[a], streams[b], options) == rest);
@@ -89,6 +94,31 @@ TYPED_TEST(LastGroup, HasTheReferencesBytes) {
       if (testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+// The kernels serve, so that a short vector takes no longer than a full group.
+TYPED_TEST(LastGroup, IsCodedByKernels) {
+  Random random(5);
+  constexpr double kMost = 4000;  // of the values: the grid leaves room for their rounding
+  const Grid<TypeParam> grid = grid_for<TypeParam>(type_of<TypeParam>(), kPartEps,
+                                                   grid_width(type_of<TypeParam>(), kPartEps, kMost), Coding::fixed);
+  on_every_instruction_set([&](const Options& options, const char* target) {
+    SCOPED_TRACE(target);
+    const Kernels& kernels = *find_kernels(options.isa);
+    const auto& k = value_kernels<TypeParam>(kernels);
+    if (k.compress == nullptr) return;  // integers by the kernels of floats
+    for (const PartShape shape : {PartShape::noise, PartShape::walk, PartShape::curve})
+      for (const int bits : {8, 20}) {
+        const int m = 1 + static_cast<int>(random.below(kGroup - 1));
+        const auto x = part_values<TypeParam>(shape, bits, m, kPartEps, random);
+        std::uint8_t group[kKernelRoom] = {}, sum[kKernelRoom];
+        Tally tally;
+        const std::size_t words = k.compress_part(x.data(), m, grid, group, &tally);
+        ASSERT_NE(words, kDeclined) << m << " values of " << bits << " bits";
+        EXPECT_NE(add_part(kernels, group, words, group, words, m, type_of<TypeParam>(), false, sum, sizeof sum),
+                  kDeclined);
+      }
+  });
 }
 
 // Foreign residuals behind the last value mean nothing, and no sum keeps them.

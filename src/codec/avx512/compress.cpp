@@ -1,11 +1,12 @@
-// Groups of unchecked codes of a range of 14 bits, with one value for all missing places.
+// Groups of unchecked codes of a range of 14 bits, with one value for all missing places; groups of fewer values, with
+// codes of 32 bits too.
 #include <algorithm>
+#include <cstring>
 
 #include "codec/avx512/encode.hpp"
 #include "codec/avx512/filled.hpp"
 #include "codec/avx512/kernels.hpp"
 #include "codec/avx512/quantise.hpp"
-#include "codec/stream/part.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -72,26 +73,17 @@ STRETTO_INLINE std::size_t compress(const T* x, const Grid<T>& grid, std::uint8_
                 [](std::uint8_t* p) { return p; });
 }
 
-template <class T, class Code>
-std::size_t encode_part(const Quantised& found, Code* q, int m, std::uint8_t* out, Tally* tally) noexcept {
-  const std::size_t words =
-      encode(settle_part(q, m), q, PrefetchCursor{nullptr, 0}, out, [](std::uint8_t* p) { return p; });
-  if (words > most_words<T>(m)) return kDeclined;
-  note_bound(tally, code_bound(found));
-  return words;
-}
-
 template <class T>
 std::size_t compress_part(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) T values[kGroup];
-  std::copy_n(x, m, values);
+  std::memcpy(values, x, static_cast<std::size_t>(m) * sizeof(T));
   std::fill(values + m, values + kGroup, values[m - 1]);
   Row16 row;
-  const Quantised found = quantise16(values, grid, row.at());
-  if (fits16(found)) return found.least == 0 && found.most == 0 ? 0 : encode_part<T>(found, row.at(), m, out, tally);
-  alignas(64) std::int32_t q[kGroup];
-  const Quantised wider = quantise32(values, grid, q);
-  return wider.safe ? encode_part<T>(wider, q, m, out, tally) : kDeclined;
+  std::int16_t* const q = row.at();
+  const Quantised found = quantise16(values, grid, q);
+  if (!fits16(found)) return compress_wide_part(values, m, grid, out, tally);
+  if (found.least == 0 && found.most == 0) return 0;
+  return encode_part<T>(q, m, code_bound(found), out, tally);
 }
 
 }  // namespace

@@ -274,7 +274,44 @@ std::size_t compress_integers(const T* x, const Grid<T>& grid, std::uint8_t* out
   return found.safe ? compress_unchecked(found, x, grid, q, out, tally) : compress_codes64(x, ahead_of(x), out, tally);
 }
 
+// Declines exceptions, and codes beyond 32 bits.
+template <class T>
+std::size_t compress_values(const T* values, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int32_t q[kGroup];
+  const Quantised found = quantise32(values, grid, q);
+  if (found.safe) return encode_part<T>(q, m, code_bound(found), out, tally);
+  if constexpr (std::is_integral_v<T>) {
+    return kDeclined;
+  } else {
+    __m512i most = _mm512_setzero_si512();
+    for (int i = 0; i < kGroup; i += 16) {
+      const Checked c = check16(values + i, grid);
+      if (c.too_wide || c.exception) return kDeclined;
+      _mm512_store_si512(q + i, c.q);
+      most = _mm512_max_epu32(most, _mm512_abs_epi32(c.q));
+    }
+    return encode_part<T>(q, m, _mm512_reduce_max_epu32(most), out, tally);
+  }
+}
+
 }  // namespace
+
+std::size_t compress_wide_part(const float* values, int m, const Grid<float>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept {
+  return compress_values(values, m, grid, out, tally);
+}
+std::size_t compress_wide_part(const double* values, int m, const Grid<double>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept {
+  return compress_values(values, m, grid, out, tally);
+}
+std::size_t compress_wide_part(const std::int32_t* values, int m, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept {
+  return compress_values(values, m, grid, out, tally);
+}
+std::size_t compress_wide_part(const std::int64_t* values, int m, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept {
+  return compress_values(values, m, grid, out, tally);
+}
 
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept {
   return compress_checked(x, grid, out, tally);

@@ -2,8 +2,10 @@
 
 #include "codec/avx512/choose.hpp"
 #include "codec/avx512/group.hpp"
+#include "codec/kernels.hpp"
 #include "codec/numbers/arithmetic.hpp"
 #include "codec/numbers/wrapping.hpp"
+#include "codec/stream/part.hpp"
 
 namespace stretto::codec::avx512 {
 
@@ -150,6 +152,16 @@ STRETTO_INLINE Predictor predictor_of(int order, bool negative) noexcept {
 
 STRETTO_INLINE void note_bound(Tally* tally, std::uint64_t bound) noexcept {
   if (bound > tally->bound) tally->bound = bound;
+}
+
+// Of m values of type T; `q` as settle_part() takes it.
+template <class T, class Code>
+std::size_t encode_part(Code* q, int m, std::uint64_t bound, std::uint8_t* out, Tally* tally) noexcept {
+  const std::size_t words =
+      encode(settle_part(q, m), q, PrefetchCursor{nullptr, 0}, out, [](std::uint8_t* p) { return p; });
+  if (words > most_words<T>(m)) return kDeclined;
+  note_bound(tally, bound);
+  return words;
 }
 
 STRETTO_AVX512_END

@@ -35,6 +35,15 @@ std::size_t add_values_i32(const std::uint8_t* a, std::size_t words, const std::
 std::size_t add_values_i64(const std::uint8_t* a, std::size_t words, const std::int64_t* x,
                            const Grid<std::int64_t>& grid, std::uint8_t* out, std::size_t room, Tally* tally) noexcept;
 
+// `values`: m, repeated to a full group; aligned.
+std::size_t compress_wide_part(const float* values, int m, const Grid<float>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept;
+std::size_t compress_wide_part(const double* values, int m, const Grid<double>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept;
+std::size_t compress_wide_part(const std::int32_t* values, int m, const Grid<std::int32_t>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept;
+std::size_t compress_wide_part(const std::int64_t* values, int m, const Grid<std::int64_t>& grid, std::uint8_t* out,
+                               Tally* tally) noexcept;
 std::size_t compress_wide(const float* x, const Grid<float>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t compress_wide(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept;
 std::size_t compress_wide(const std::int32_t* x, const Grid<std::int32_t>& grid, std::uint8_t* out,

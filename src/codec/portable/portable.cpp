@@ -68,11 +68,14 @@ std::size_t Compress(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* 
 template <class T>
 std::size_t CompressPart(const T* x, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   alignas(64) T values[kGroup];
-  std::copy_n(x, m, values);
+  std::memcpy(values, x, static_cast<std::size_t>(m) * sizeof(T));
   std::fill(values + m, values + kGroup, values[m - 1]);
   Codes1024 codes;
   codes.quantise(values, grid);
-  if (!codes.range.good()) return kDeclined;
+  if (!codes.range.good()) {
+    Missing missing;
+    if (!codes.check(values, grid, &missing) || missing.count > 0) return kDeclined;
+  }
   const Predictor predictor = codes.is_small ? settle_part(codes.small.at(), m) : settle_part(codes.large.at(), m);
   const std::size_t words = CompressAs(predictor, codes, nullptr, out, kNothing);
   if (words > most_words<T>(m)) return kDeclined;

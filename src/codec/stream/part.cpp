@@ -14,8 +14,8 @@ bool is_zero_from(const GroupView& g, int m) noexcept {
   return true;
 }
 
-bool parse_plain(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g) noexcept {
-  return is_plain(p, words) && parse_group(p, words, m, type, g) && !g->wide && is_zero_from(*g, m);
+bool parse_part(const std::uint8_t* p, std::size_t words, int m, Type type, GroupView* g) noexcept {
+  return has_codes_alone(p, words) && parse_group(p, words, m, type, g) && !g->wide && is_zero_from(*g, m);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ bool parse_plain(const std::uint8_t* p, std::size_t words, int m, Type type, Gro
 bool add_as_full(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, int m,
                  Type type) noexcept {
   GroupView va, vb;
-  return parse_plain(a, a_words, m, type, &va) && parse_plain(b, b_words, m, type, &vb) &&
+  return parse_part(a, a_words, m, type, &va) && parse_part(b, b_words, m, type, &vb) &&
          order_of(va.predictor) == order_of(vb.predictor);
 }
 

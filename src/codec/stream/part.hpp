@@ -25,21 +25,21 @@ Predictor settle_part(T* q, int m) noexcept {
   return p;
 }
 
-// Words of a group of m values; one of more is verbatim.
+// Words of a group of m values: one of floats that takes more is verbatim. Integers have no limit.
 template <class T>
 constexpr std::size_t most_words(int m) noexcept {
   return std::is_integral_v<T> ? ~std::size_t{0} : static_cast<std::size_t>(m) * sizeof(T) / 4;
 }
 
-// A group without exceptions decodes as a full one does.
-inline bool is_plain(const std::uint8_t* p, std::size_t words) noexcept {
+// A group without exceptions decodes as a full one does, whose places from m on mean nothing.
+inline bool has_codes_alone(const std::uint8_t* p, std::size_t words) noexcept {
   if (words == 0) return true;
   const auto word = load<std::uint32_t>(p);
   return !(word & kExceptionsBit) && word != kVerbatimWord;
 }
 
-// Two groups of m places add up as full ones do: they are well-formed, plain, narrow, of one order, and have residuals
-// of 0 from m on.
+// Two groups of m places add up as full ones do: they are well-formed, narrow, without exceptions, of one order, and
+// have residuals of 0 from m on.
 bool add_as_full(const std::uint8_t* a, std::size_t a_words, const std::uint8_t* b, std::size_t b_words, int m,
                  Type type) noexcept;
 
