@@ -129,10 +129,10 @@ TEST(Bounded, ACommunicatorHasNothingOfOneThatBoreItsHandle) {
 }
 #endif
 
-// 1,000 bytes per block make a vector of more than 1 KiB. Values are so large that sums in float32 would exceed the
+// 2,800 bytes per block make a vector of more than 16 KiB. Values are so large that sums in float32 would exceed the
 // bound.
 TEST(Blocks, ABoundHoldsForVectorsOfSeveralShortBlocks) {
-  constexpr int block = 250;
+  constexpr int block = 700;
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -158,6 +158,23 @@ TEST(Blocks, ABoundHoldsForVectorsOfSeveralShortBlocks) {
       ASSERT_LE(std::fabs(by_counts[size(i)] - exact[size(i)]), limit) << i;
     }
   }
+}
+
+// The MPI serves short sums until the links between hosts are known.
+TEST(Blocks, SumsOfUpTo16KiBAreTheMpisAtFirst) {
+  constexpr int n = 2048;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  const auto x = rough<double>(rank, n);
+  std::vector<double> ours(n), theirs(n);
+  for (int call = 0; call < 2; ++call) {
+    MPI_Allreduce(x.data(), ours.data(), n, MPI_DOUBLE, MPI_SUM, comm);
+    PMPI_Allreduce(x.data(), theirs.data(), n, MPI_DOUBLE, MPI_SUM, comm);
+    EXPECT_EQ(ours, theirs);
+  }
+  MPI_Comm_free(&comm);
 }
 
 // Without a bound in the environment.

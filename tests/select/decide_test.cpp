@@ -59,6 +59,20 @@ TEST(Choices, EveryCollectiveHasAnAnswerAndRepeatsGetTheSame) {
       }
 }
 
+// Four latencies of the link between hosts.
+TEST(Choices, CallsWithinABoundAreBriefByTheLink) {
+  const auto longest = [](double latency, double byte, int per_host = 1) {
+    model::Profile profile = model::built_in();
+    profile.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, latency, byte}};
+    return Choices(std::make_shared<SharedChooser>(profile, topology::Topology::regular(4, per_host))).longest_brief();
+  };
+  EXPECT_NEAR(static_cast<double>(longest(20e-6, 8e-9)), 10000, 1);
+  EXPECT_NEAR(static_cast<double>(longest(20e-6, 80e-9)), 1000, 1);
+  EXPECT_EQ(longest(2e-6, 1e-12), 64 * kKiB);
+  EXPECT_EQ(longest(20e-6, 0), 64 * kKiB);
+  EXPECT_EQ(longest(20e-6, 8e-9, 4), 0u);
+}
+
 // Calls that differ in one option or in what serves them may have different answers.
 TEST(Choices, AnswersKeptForAnotherFormAreNotTaken) {
   const auto shared = std::make_shared<SharedChooser>(model::built_in(), topology::Topology::regular(4, 2));

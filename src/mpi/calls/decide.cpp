@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/profiling.hpp"
 #include "call/enums.hpp"
 #include "carrier/watchdog.hpp"
 #include "mpi/calls/device.hpp"
@@ -30,6 +31,20 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settin
 
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t kLongestBrief = 1024;
+// The same by the link between hosts, unless a rule gives the bound or sums are reproducible: a link's speed is
+// measured anew in each run. Before it is known, the link is taken to pass so many bytes while ranks agree.
+constexpr std::int64_t kBriefAtFirst = 16 << 10;
+
+bool has_blocks(Function f) noexcept {
+  return f == Function::allgather || f == Function::alltoall || f == Function::gather || f == Function::scatter;
+}
+
+// Calls that move blocks count those of all ranks, four times as many: so the MPI took less time with 2 to 8 ranks.
+bool is_brief(const WrappedCall& call, const Communicator& c, std::int64_t bytes, bool by_link) noexcept {
+  if (bytes <= kLongestBrief || !by_link) return bytes <= kLongestBrief;
+  const std::int64_t most = c.comm ? static_cast<std::int64_t>(c.comm->longest_brief()) : kBriefAtFirst;
+  return bytes <= most && (!has_blocks(call.operation) || bytes * c.size <= 4 * most);
+}
 
 // A bound for a call that is no sum. Ranks may name data of one signature by different types, so they compare the call
 // first; the MPI moves data where some types are not floating-point.
@@ -80,8 +95,9 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->kind = Action::Kind::exact;
     return;
   }
-  const bool brief = d->shape.bytes <= kLongestBrief && d->payload == STRETTO_PAYLOAD_AUTO;
-  if (brief)
+  const bool by_link = !settings.reproducible && !(rule && rule->kind == Action::Kind::bounded);
+  d->brief = d->payload == STRETTO_PAYLOAD_AUTO && is_brief(call, *d->communicator, d->shape.bytes, by_link);
+  if (d->brief)
     d->kind = Action::Kind::exact;
   else if (!d->shape.floating_sum)
     bound_others(call, settings.bounds_moves || (rule && rule->moves), d);
@@ -167,7 +183,7 @@ Decision decide(const WrappedCall& call, Communicator* communicator, const Runti
       d.kind == Action::Kind::bounded || d.schedule || d.fixed || d.compares || settings.rules.looks_at_names();
   d.early = !c.comm && c.refused.empty() && !at_once && !used_enough(call.comm, &c, d, settings);
   if (d.early) {
-    d.why = "the first calls of a communicator";
+    d.why = d.brief && d.shape.bytes > kLongestBrief ? kBriefReason : "the first calls of a communicator";
   } else if (!made(call.comm, &c, settings)) {
     d.why = c.refused.c_str();
   } else if (c.memory != Memory::host) {
@@ -201,6 +217,7 @@ std::string rule_of(const Decision& d) { return "rule of line " + std::to_string
 std::string asked_by(const Decision& d) {
   if (d.line > 0) return rule_of(d);
   if (d.kind == Action::Kind::bounded) return d.communicator->bound ? "the communicator's bound" : "STRETTO_BOUND";
+  if (d.brief && d.shape.bytes > kLongestBrief) return kBriefReason;
   return d.fixed ? "STRETTO_REPRODUCIBLE" : "";
 }
 

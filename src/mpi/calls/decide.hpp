@@ -18,6 +18,7 @@ struct Decision {
   bool ruled = false;         // a rule says how to serve the call
   int line = 0;
   bool fixed = false;  // STRETTO_REPRODUCIBLE applies
+  bool brief = false;  // exact in spite of a bound, since it is short
   bool compares = false;
   bool device = false;  // some rank's buffers are, or may be, in device memory
   Shape shape;

@@ -238,6 +238,7 @@ std::string savings(const std::vector<Row>& rows) {
 std::string why_exact(const Row& r) {
   const std::string& why = r.key.why;
   if (r.key.size == 0 && why.find("rule") == std::string::npos) return "have up to 1 KiB, and stay exact";
+  if (why.find(kBriefReason) != std::string::npos) return "are short for their bound, and stay exact";
   if (r.key.path == "node") return "used the host's shared memory, which adds exact values";
   return "have the reason '" + path_and_why(r) + "'";
 }

@@ -15,6 +15,8 @@
 
 namespace stretto::mpi {
 
+inline constexpr const char* kBriefReason = "short for its bound";
+
 // Last words of a path that the model alone decided, with or without measurements.
 inline constexpr const char *kPredictedReason = "predicted", *kAssumedReason = "assumed";
 

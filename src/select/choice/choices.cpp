@@ -106,6 +106,16 @@ Choice ask(model::Chooser& chooser, const ModelQuery& query) {
   return choice;
 }
 
+// An agreement and the streams' own messages take about four latencies more than few raw values.
+std::size_t brief_between(const model::Chooser& chooser) noexcept {
+  constexpr double kLatencies = 4, kMost = 64 << 10;
+  const model::Link& link = chooser.profile().links[static_cast<std::size_t>(topology::Distance::network)];
+  if (chooser.topology().hosts() < 2 || link.empty()) return 0;
+  const model::Span& eager = link.front();
+  if (kLatencies * eager.alpha >= kMost * eager.beta) return static_cast<std::size_t>(kMost);
+  return static_cast<std::size_t>(kLatencies * eager.alpha / eager.beta);
+}
+
 // Precondition: the mutex is held.
 const Choice& answer_of(SharedChooser& shared, ModelQuery&& query) {
   const auto found = shared.answers.find(query.cell);
@@ -120,7 +130,9 @@ const Choice& answer_of(SharedChooser& shared, ModelQuery&& query) {
 }  // namespace
 
 Choices::Choices(std::shared_ptr<SharedChooser> shared)
-    : shared_(std::move(shared)), groups_(model::groups_of(shared_->chooser.topology())) {}
+    : shared_(std::move(shared)),
+      groups_(model::groups_of(shared_->chooser.topology())),
+      longest_brief_(brief_between(shared_->chooser)) {}
 
 const Choice& Choices::answer(const Call& call, std::size_t bytes, Streaming streaming, const call::Shrinks& ratios,
                               Support support) {

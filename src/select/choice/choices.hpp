@@ -56,6 +56,8 @@ class Choices {
   int hosts() const noexcept { return shared_->chooser.topology().hosts(); }
   std::size_t eager_limit() const noexcept { return shared_->eager_limit; }
   const char* messages() const noexcept { return shared_->messages.c_str(); }
+  // Between hosts, the ranks' agreement on a bound takes longer than so many bytes of a link. 0: one host.
+  std::size_t longest_brief() const noexcept { return longest_brief_; }
 
   // Valid until the next call. `bytes`: the whole vector. With `streaming`, streams may shrink it by about `ratios`.
   // Never fails: the collective's default serves.
@@ -68,6 +70,7 @@ class Choices {
 
   std::shared_ptr<SharedChooser> shared_;
   schedule::Groups groups_;
+  std::size_t longest_brief_ = 0;
   Choice latest_;
 };
 
