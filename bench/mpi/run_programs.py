@@ -70,7 +70,9 @@ def interval(values):
 
 def difference(ours, plain):
     """The largest relative difference between the numbers of two texts."""
-    a, b = ([float(x) for x in re.findall(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?", text)] for text in (ours, plain))
+    if ours == plain:
+        return 0.0
+    a, b = ([float(x) for x in re.findall(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text)] for text in (ours, plain))
     if len(a) != len(b) or not a:
         sys.exit(f"error: '{ours}' cannot be compared with '{plain}': they have {len(a)} and {len(b)} numbers")
     return max(abs(x - y) / max(abs(y), sys.float_info.min) for x, y in zip(a, b))
