@@ -32,13 +32,10 @@ struct GroupDecoder {
     const auto kernel = value_kernels<T>(kernels).decompress;
     const bool fits = m == kGroup || has_codes_alone(source.data(), source.words());
     const std::uint8_t* const at = fits ? readable.at(source.data(), source.words(), source.readable_end()) : nullptr;
-    if (kernel && at && m < kGroup) {
-      alignas(64) T values[kGroup];
-      if (kernel(at, source.words(), grid, s.info.code_bound, divisor, false, values)) {
-        std::memcpy(y, values, static_cast<std::size_t>(m) * sizeof(T));
-        return Status::ok;
-      }
-    } else if (kernel && at && kernel(at, source.words(), grid, s.info.code_bound, divisor, stream, y)) {
+    alignas(64) T all[kGroup];
+    T* const to = m == kGroup ? y : all;
+    if (kernel && at && kernel(at, source.words(), grid, s.info.code_bound, divisor, stream && to == y, to)) {
+      if (to != y) std::memcpy(y, all, static_cast<std::size_t>(m) * sizeof(T));
       return Status::ok;
     }
     if constexpr (std::is_integral_v<T>) {

@@ -31,8 +31,9 @@ bool used_enough(MPI_Comm comm, Communicator* c, const Decision& d, const Settin
 
 // Streams make no shorter vector faster, and the MPI's sum needs no agreement on the magnitude of values.
 constexpr std::int64_t kLongestBrief = 1024;
-// The same by the link between hosts, unless a rule gives the bound or sums are reproducible: a link's speed is
-// measured anew in each run. Before it is known, the link is taken to pass so many bytes while ranks agree.
+// Calls that a link between hosts passes while ranks agree stay exact, unless a rule gives the bound or sums are
+// reproducible: a link's speed is measured anew in each run. Before it is known, the link is taken to pass so many
+// bytes while ranks agree.
 constexpr std::int64_t kBriefAtFirst = 16 << 10;
 
 bool has_blocks(Function f) noexcept {

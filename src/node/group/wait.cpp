@@ -60,7 +60,7 @@ Status Backoff::step(double* sleep) noexcept {
     progressed_ = t;
   }
   if (t - checked_ < kBetweenChecks) {
-    if (!progresses && patience_.suspend == nullptr) now_ = waiting_.back();
+    if (!progresses) now_ = waiting_.back();
     return Status::ok;
   }
   checked_ = t;
