@@ -1,4 +1,5 @@
-// The last group of a stream, of less than 1,024 values: all instruction sets give the reference's bytes.
+// The last group of a stream, of less than 1,024 values, and codes of more than 32 bits: all instruction sets give the
+// reference's bytes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -58,7 +59,8 @@ std::vector<int> part_lengths() {
 TYPED_TEST(LastGroup, HasTheReferencesBytes) {
   Random random(31);
   for (const int m : part_lengths()) {
-    for (const int bits : {3, 11, 14, 20, 29}) {
+    for (const int bits : {3, 11, 14, 20, 29, 34, 48}) {
+      if (bits > 31 && sizeof(TypeParam) < 8) continue;
       const int before = m % 3 == 0 ? 1024 : 0;
       std::vector<std::vector<TypeParam>> all;
       for (const PartShape shape : kPartShapes)
@@ -66,6 +68,12 @@ TYPED_TEST(LastGroup, HasTheReferencesBytes) {
       if constexpr (std::is_floating_point_v<TypeParam>) {
         all.push_back(all[2]);
         all.back()[all.back().size() / 2] = std::numeric_limits<TypeParam>::quiet_NaN();
+        for (const std::size_t apart : {3, 90}) {
+          all.push_back(all[1]);
+          for (std::size_t i = apart - 1; i < all.back().size(); i += apart)
+            all.back()[i] =
+                std::ldexp(std::numeric_limits<TypeParam>::max(), apart == 3 ? 0 : -static_cast<int>(i % 9));
+        }
       }
       std::vector<Stream> streams;
       for (const auto& x : all) streams.push_back(compressed(x, kPartEps, with(Isa::reference)));
@@ -84,6 +92,9 @@ TYPED_TEST(LastGroup, HasTheReferencesBytes) {
           const auto thirds = decoded<TypeParam>(streams[i], with(Isa::reference), 3),
                      same = decoded<TypeParam>(streams[i], options, 3);
           ASSERT_EQ(std::memcmp(thirds.data(), same.data(), thirds.size() * sizeof(TypeParam)), 0) << i;
+          const auto halves = decoded<TypeParam>(streams[i], with(Isa::reference), 2),
+                     as_well = decoded<TypeParam>(streams[i], options, 2);
+          ASSERT_EQ(std::memcmp(halves.data(), as_well.data(), halves.size() * sizeof(TypeParam)), 0) << i;
         }
         ASSERT_TRUE(combined(Combine::add, streams[a], streams[b], options) == sum);
         ASSERT_TRUE(combined(Combine::subtract, streams[a], streams[b], options) == rest);
@@ -108,17 +119,46 @@ TYPED_TEST(LastGroup, IsCodedByKernels) {
     const auto& k = value_kernels<TypeParam>(kernels);
     if (k.compress == nullptr) return;  // integers by the kernels of floats
     for (const PartShape shape : {PartShape::noise, PartShape::walk, PartShape::curve})
-      for (const int bits : {8, 20}) {
+      for (const int bits : {8, 20, 40}) {
+        if (bits > 31 && !(std::is_same_v<TypeParam, double> && options.isa == Isa::avx512)) continue;
         const int m = 1 + static_cast<int>(random.below(kGroup - 1));
         const auto x = part_values<TypeParam>(shape, bits, m, kPartEps, random);
         std::uint8_t group[kKernelRoom] = {}, sum[kKernelRoom];
         Tally tally;
         const std::size_t words = k.compress_part(x.data(), m, grid, group, &tally);
         ASSERT_NE(words, kDeclined) << m << " values of " << bits << " bits";
+        if (bits > 31) continue;
         EXPECT_NE(add_part(kernels, group, words, group, words, m, type_of<TypeParam>(), false, sum, sizeof sum),
                   kDeclined);
       }
   });
+}
+
+// Multiples of 1,024 and of odd lengths, whose codes float64 would round, or whose values are float32.
+TYPED_TEST(LastGroup, OfScaledStreamsDecodesAlike) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    Random random(8);
+    for (const int n : {77, 1024, 2500}) {
+      for (const int bits : {20, sizeof(TypeParam) == 8 ? 46 : 28}) {
+        for (const PartShape shape : kPartShapes) {
+          auto x = part_values<TypeParam>(shape, bits, n, kPartEps, random);
+          if (n % 2 != 0) x[5] = std::numeric_limits<TypeParam>::infinity();
+          const Stream one = compressed(x, kPartEps, with(Isa::reference));
+          for (const std::int32_t times : {40, -1000}) {
+            const Stream multiple = scaled(one, times);
+            const auto wanted = decoded<TypeParam>(multiple, with(Isa::reference)),
+                       half = decoded<TypeParam>(multiple, with(Isa::reference), 2);
+            on_every_instruction_set([&](const Options& options, const char* target) {
+              const auto got = decoded<TypeParam>(multiple, options), mean = decoded<TypeParam>(multiple, options, 2);
+              EXPECT_EQ(std::memcmp(half.data(), mean.data(), half.size() * sizeof(TypeParam)), 0) << target;
+              EXPECT_EQ(std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(TypeParam)), 0)
+                  << target << ", " << n << " values of " << bits << " bits, times " << times;
+            });
+          }
+        }
+      }
+    }
+  }
 }
 
 // Foreign residuals behind the last value mean nothing, and no sum keeps them.

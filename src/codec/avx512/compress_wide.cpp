@@ -1,4 +1,4 @@
-// Groups with wide codes or exceptions. Checks every code of a float, and declines those beyond 32 bits.
+// Groups with wide codes or exceptions. Checks every code of a float.
 #include <algorithm>
 #include <cstring>
 
@@ -96,7 +96,11 @@ STRETTO_INLINE __mmask8 not_good(__m512d x, __m512d n, __m512d e, const Grid<dou
   return _mm512_cmp_pd_mask(_mm512_abs_pd(e), _mm512_set1_pd(g.eps_e), _CMP_NLE_UQ) |
          _mm512_cmp_pd_mask(_mm512_abs_pd(d), _mm512_set1_pd(g.eps_y), _CMP_NLE_UQ);
 }
-STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too_wide) noexcept {
+struct Nearest8 {
+  __m512d code;  // 0 for an exception
+  __mmask8 exception;
+};
+STRETTO_INLINE Nearest8 nearest8(const double* p, const Grid<double>& g) noexcept {
   const __m512d x = _mm512_loadu_pd(p), r = _mm512_set1_pd(g.r), w = _mm512_set1_pd(g.w),
                 magic = _mm512_set1_pd(0x1.8p52);
   const __mmask8 is_code = _mm512_cmp_pd_mask(_mm512_abs_pd(_mm512_mul_pd(x, r)), _mm512_set1_pd(0x1p51), _CMP_LT_OQ);
@@ -111,9 +115,13 @@ STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too
     bad &= not_good(x, n, e, g);
   }
   const auto exception = static_cast<__mmask8>(bad | ~is_code);
-  n = _mm512_maskz_mov_pd(static_cast<__mmask8>(~exception), n);
-  *too_wide |= _mm512_cmp_pd_mask(_mm512_abs_pd(n), _mm512_set1_pd(static_cast<double>(kNarrowLimit)), _CMP_GT_OQ) != 0;
-  return {_mm512_cvtpd_epi32(n), exception};
+  return {_mm512_maskz_mov_pd(static_cast<__mmask8>(~exception), n), exception};
+}
+STRETTO_INLINE Checked8 check8(const double* p, const Grid<double>& g, bool* too_wide) noexcept {
+  const Nearest8 n = nearest8(p, g);
+  const __m512d limit = _mm512_set1_pd(static_cast<double>(kNarrowLimit));
+  *too_wide |= _mm512_cmp_pd_mask(_mm512_abs_pd(n.code), limit, _CMP_GT_OQ) != 0;
+  return {_mm512_cvtpd_epi32(n.code), n.exception};
 }
 STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept {
   bool too_wide = false;
@@ -122,15 +130,15 @@ STRETTO_INLINE Checked check16(const double* p, const Grid<double>& g) noexcept 
           static_cast<__mmask16>(a.exception | b.exception << 8), too_wide};
 }
 
-void fill(const Lanes lanes, std::int32_t* q) noexcept {
+template <class Code>
+void fill(const Lanes lanes, Code* q) noexcept {
   int first = 0;
   while (first < kBlocks && lanes[first] == ~0u) ++first;
-  std::int32_t last = first < kBlocks ? q[32 * first + static_cast<int>(_tzcnt_u32(~lanes[first]))] : 0;
+  Code last = first < kBlocks ? q[32 * first + static_cast<int>(_tzcnt_u32(~lanes[first]))] : 0;
   for (int b = 0; b < kBlocks; ++b) {
-    std::int32_t* block = q + 32 * b;
+    Code* block = q + 32 * b;
     if (lanes[b] == ~0u) {
-      _mm512_store_si512(block, _mm512_set1_epi32(last));
-      _mm512_store_si512(block + 16, _mm512_set1_epi32(last));
+      std::fill_n(block, 32, last);
       continue;
     }
     for (std::uint32_t left = lanes[b]; left;) {
@@ -178,6 +186,24 @@ std::uint8_t* write_exceptions(const T* x, const Lanes lanes, std::uint8_t* p, s
   return begin;
 }
 
+// Writes the section of a group at `out`, and returns its end.
+template <class T>
+auto exceptions_of(const T* x, const Lanes& lanes, std::uint32_t exceptions, std::uint8_t* out) noexcept {
+  return [x, &lanes, exceptions, out](std::uint8_t* p) {
+    if (!exceptions) return p;
+    std::uint8_t* const kind = p;
+    p += write_exception_map(lanes, kGroup, p, 256);
+    store(out, load<std::uint32_t>(out) | kExceptionsBit);
+    return write_exceptions(x, lanes, p, kind);
+  };
+}
+
+bool is_any_negative(const std::int64_t* q) noexcept {
+  __m512i any = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += 8) any = _mm512_or_si512(any, _mm512_loadu_si512(q + i));
+  return _mm512_movepi64_mask(any) != 0;
+}
+
 template <class T>
 std::size_t verbatim(const T* x, std::uint8_t* out, Tally* tally) noexcept {
   store(out, kVerbatimWord);
@@ -198,6 +224,31 @@ std::size_t compress_unchecked(const Quantised& found, const T* x, const Grid<T>
   return words;
 }
 
+// Codes of which some exceed 32 bits. Several different exceptions might exceed the room.
+std::size_t compress_beyond32(const double* x, const Grid<double>& grid, std::uint8_t* out, Tally* tally) noexcept {
+  alignas(64) std::int64_t q[kGroup];
+  Lanes lanes = {};
+  __m512d most = _mm512_setzero_pd();
+  std::uint32_t exceptions = 0;
+  for (int i = 0; i < kGroup; i += 8) {
+    const Nearest8 n = nearest8(x + i, grid);
+    _mm512_store_si512(q + i, _mm512_cvtpd_epi64(n.code));
+    lanes[i / kBlock] |= static_cast<std::uint32_t>(n.exception) << (i % kBlock);
+    exceptions += static_cast<std::uint32_t>(_mm_popcnt_u32(n.exception));
+    most = _mm512_max_pd(most, _mm512_abs_pd(n.code));
+  }
+  constexpr std::uint32_t few = 16;
+  if (exceptions > few && !all_alike(x, lanes)) return kDeclined;
+  if (exceptions) fill(lanes, q);
+  const std::size_t words = encode_wide(predictor_of(choose_order64(q), is_any_negative(q)), q, ahead_of(x), out,
+                                        exceptions_of(x, lanes, exceptions, out));
+  if (words >= 1 + kGroup * sizeof(double) / 4) return verbatim(x, out, tally);
+  note_bound(tally, static_cast<std::uint64_t>(_mm512_reduce_max_pd(most)));
+  tally->exceptions += exceptions;
+  return words;
+}
+std::size_t compress_beyond32(const float*, const Grid<float>&, std::uint8_t*, Tally*) noexcept { return kDeclined; }
+
 template <class T>
 std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
@@ -208,7 +259,7 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
   std::uint32_t exceptions = 0;
   for (int b = 0; b < kBlocks; ++b) {
     const Checked c0 = check16(x + 32 * b, grid), c1 = check16(x + 32 * b + 16, grid);
-    if (c0.too_wide || c1.too_wide) return kDeclined;
+    if (c0.too_wide || c1.too_wide) return compress_beyond32(x, grid, out, tally);
     _mm512_store_si512(q + 32 * b, c0.q);
     _mm512_store_si512(q + 32 * b + 16, c1.q);
     lanes[b] = c0.exception | static_cast<std::uint32_t>(c1.exception) << 16;
@@ -224,13 +275,7 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
     return others ? others(x, grid, out, tally) : kDeclined;
   }
   if (exceptions) fill(lanes, q);
-  const auto between = [&](std::uint8_t* p) {
-    if (!exceptions) return p;
-    std::uint8_t* kind = p;
-    p += write_exception_map(lanes, kGroup, p, 256);
-    store(out, load<std::uint32_t>(out) | kExceptionsBit);
-    return write_exceptions(x, lanes, p, kind);
-  };
+  const auto between = exceptions_of(x, lanes, exceptions, out);
   const Coding orders = orders_for(grid.orders, kGroup, bound, exceptions == 0 || all_alike(x, lanes));
   std::size_t words = 0;
   if (bound <= 8191) {
@@ -249,14 +294,10 @@ std::size_t compress_checked(const T* x, const Grid<T>& grid, std::uint8_t* out,
 }
 
 std::size_t compress_codes64(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out, Tally* tally) noexcept {
-  __m512i most = _mm512_setzero_si512(), any = most;
-  for (int i = 0; i < kGroup; i += 8) {
-    const __m512i v = _mm512_loadu_si512(q + i);
-    any = _mm512_or_si512(any, v);
-    most = _mm512_max_epu64(most, _mm512_abs_epi64(v));
-  }
+  __m512i most = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += 8) most = _mm512_max_epu64(most, _mm512_abs_epi64(_mm512_loadu_si512(q + i)));
   note_bound(tally, _mm512_reduce_max_epu64(most));
-  return encode_wide(predictor_of(choose_order64(q), _mm512_movepi64_mask(any) != 0), q, ahead, out);
+  return encode_wide(predictor_of(choose_order64(q), is_any_negative(q)), q, ahead, out);
 }
 std::size_t compress_codes64(const std::int32_t* q, PrefetchCursor ahead, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int64_t wide[kGroup];
@@ -274,7 +315,26 @@ std::size_t compress_integers(const T* x, const Grid<T>& grid, std::uint8_t* out
   return found.safe ? compress_unchecked(found, x, grid, q, out, tally) : compress_codes64(x, ahead_of(x), out, tally);
 }
 
-// Declines exceptions, and codes beyond 32 bits.
+std::size_t compress_values64(const double* values, int m, const Grid<double>& grid, std::uint8_t* out,
+                              Tally* tally) noexcept {
+  alignas(64) std::int64_t q[kGroup];
+  __m512d most = _mm512_setzero_pd();
+  for (int i = 0; i < kGroup; i += 8) {
+    const Nearest8 n = nearest8(values + i, grid);
+    if (n.exception) return kDeclined;
+    _mm512_store_si512(q + i, _mm512_cvtpd_epi64(n.code));
+    most = _mm512_max_pd(most, _mm512_abs_pd(n.code));
+  }
+  const std::size_t words = encode_wide(settle_part(q, m), q, PrefetchCursor{nullptr, 0}, out);
+  if (words > most_words<double>(m)) return kDeclined;
+  note_bound(tally, static_cast<std::uint64_t>(_mm512_reduce_max_pd(most)));
+  return words;
+}
+std::size_t compress_values64(const float*, int, const Grid<float>&, std::uint8_t*, Tally*) noexcept {
+  return kDeclined;
+}
+
+// Declines exceptions, and integers beyond 32 bits.
 template <class T>
 std::size_t compress_values(const T* values, int m, const Grid<T>& grid, std::uint8_t* out, Tally* tally) noexcept {
   alignas(64) std::int32_t q[kGroup];
@@ -286,7 +346,8 @@ std::size_t compress_values(const T* values, int m, const Grid<T>& grid, std::ui
     __m512i most = _mm512_setzero_si512();
     for (int i = 0; i < kGroup; i += 16) {
       const Checked c = check16(values + i, grid);
-      if (c.too_wide || c.exception) return kDeclined;
+      if (c.exception) return kDeclined;
+      if (c.too_wide) return compress_values64(values, m, grid, out, tally);
       _mm512_store_si512(q + i, c.q);
       most = _mm512_max_epu32(most, _mm512_abs_epi32(c.q));
     }

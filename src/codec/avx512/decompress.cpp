@@ -316,6 +316,38 @@ __attribute__((noinline)) bool decompress_wide(const std::uint8_t* p, std::size_
   return true;
 }
 
+STRETTO_INLINE void put_product(double* y, __m512d v) noexcept { _mm512_storeu_pd(y, v); }
+STRETTO_INLINE void put_product(float* y, __m512d v) noexcept { _mm256_storeu_ps(y, _mm512_cvtpd_ps(v)); }
+
+// Declines codes that float64 rounds, and means that are no power of two's.
+template <class T>
+__attribute__((noinline)) bool decompress_wide_floats(const std::uint8_t* p, std::size_t words, Type type,
+                                                      const Scale& s, std::uint32_t divisor, bool stream,
+                                                      T* y) noexcept {
+  AnyGroup g;
+  GroupView view;
+  view.m = kGroup;
+  const bool filled = load<std::uint32_t>(p) & kExceptionsBit;
+  if (s.divisor != 1 || !(filled ? read_wide_to(p, words, &g, ExceptionsInto{type, &view, nullptr})
+                                 : read_wide_to(p, words, &g, NoExceptions())))
+    return false;
+  alignas(64) std::int64_t q[kGroup];
+  read_codes(g, q);
+  alignas(64) T buffer[kGroup];
+  T* const to = stream ? buffer : y;
+  const __m512d width = _mm512_set1_pd(s.width);
+  __m512i most = _mm512_setzero_si512();
+  for (int i = 0; i < kGroup; i += 8) {
+    const __m512i code = _mm512_load_si512(q + i);
+    most = _mm512_max_epu64(most, _mm512_abs_epi64(code));
+    put_product(to + i, _mm512_mul_pd(_mm512_cvtepi64_pd(code), width));
+  }
+  if (_mm512_cmpgt_epu64_mask(most, _mm512_set1_epi64(1LL << 53)) != 0) return false;
+  if (filled) decode_exceptions(view, divisor, to);
+  if (stream) stream_group(buffer, y);
+  return true;
+}
+
 template <class T>
 bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale& s, bool single, std::uint32_t divisor,
                 bool stream, T* y) noexcept {
@@ -323,6 +355,8 @@ bool decompress(const std::uint8_t* p, std::size_t words, Type type, const Scale
   if (!read_group(p, words, &g)) {
     if constexpr (std::is_integral_v<T>)
       return decompress_wide(p, words, divisor, stream, y);
+    else if (load<std::uint32_t>(p) & kWideBit)
+      return !single && decompress_wide_floats(p, words, type, s, divisor, stream, y);
     else
       return decompress_filled(p, words, type, s, single, divisor, stream, y);
   }

@@ -9,7 +9,7 @@ namespace stretto::codec::avx512 {
 
 STRETTO_AVX512_BEGIN
 
-// A wide or narrow group without exceptions.
+// A wide or narrow group.
 struct AnyGroup {
   Predictor predictor;
   bool wide;
@@ -18,27 +18,38 @@ struct AnyGroup {
   __m256i widths;
 };
 
-// The checks of parse_group().
-static inline bool read_any(const std::uint8_t* p, std::size_t words, AnyGroup* g) noexcept {
+// A wide group, as read_group_to().
+template <class To>
+STRETTO_INLINE bool read_wide_to(const std::uint8_t* p, std::size_t words, AnyGroup* g, To to) noexcept {
   const std::uint32_t word = words > 0 ? load<std::uint32_t>(p) : 0;
-  if (!(word & kWideBit)) {
-    NarrowGroup narrow;
-    if (!read_group(p, words, &narrow)) return false;
-    *g = {narrow.predictor, false, narrow.base, narrow.slope, narrow.planes, narrow.widths};
-    return true;
-  }
   const auto form = static_cast<Form>(word >> 4 & 7);
-  if (word >> 8 != 0 || (word & (kShortBaseBit | kExceptionsBit)) || form > Form::masked_bytes) return false;
+  const std::uint32_t bits = word & (kWideBit | kShortBaseBit | kExceptionsBit);
+  if (word >> 8 != 0 || bits != (kWideBit | (To::kSome ? kExceptionsBit : 0)) || form > Form::masked_bytes)
+    return false;
   *g = {static_cast<Predictor>(word & 3), true, 0, 0, p + 4, _mm256_setzero_si256()};
   const std::size_t codes = g->predictor == Predictor::second ? 2 : g->predictor == Predictor::first;
   if (words < 1 + 2 * codes) return false;
   if (codes > 0) g->base = load<std::int64_t>(p + 4);
   if (codes > 1) g->slope = load<std::int64_t>(p + 12);
   g->planes += 8 * codes;
+  if constexpr (To::kSome) {
+    const std::size_t n = to.read(g->planes, static_cast<std::size_t>(p + 4 * words - g->planes));
+    if (n == 0) return false;
+    g->planes += n;
+  }
   const std::uint8_t* widths = nullptr;
   if (!read_widths(form, p, p + 4 * words, &g->widths, &widths)) return false;
   const int planes = planes_in(g->widths, g->predictor == Predictor::none_unsigned ? 63 : 64);
   return planes >= 0 && widths - g->planes == 4 * planes;
+}
+
+// The checks of parse_group(). Without exceptions.
+static inline bool read_any(const std::uint8_t* p, std::size_t words, AnyGroup* g) noexcept {
+  if (words > 0 && (load<std::uint32_t>(p) & kWideBit)) return read_wide_to(p, words, g, NoExceptions());
+  NarrowGroup narrow;
+  if (!read_group(p, words, &narrow)) return false;
+  *g = {narrow.predictor, false, narrow.base, narrow.slope, narrow.planes, narrow.widths};
+  return true;
 }
 
 struct Quad {
@@ -171,13 +182,14 @@ STRETTO_INLINE std::uint8_t* write_wide_head(Predictor predictor, std::int64_t b
   return out + 20;
 }
 
-template <Predictor kPredictor>
-std::size_t encode_wide(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out) noexcept {
+// between: as encode().
+template <Predictor kPredictor, class Between>
+std::size_t encode_wide(const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out, Between between) noexcept {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(q);
   const auto q0 = load<std::int64_t>(bytes), q1 = load<std::int64_t>(bytes + 8);
   const std::int64_t slope = kPredictor == Predictor::second ? wrapping_difference(q1, q0) : 0,
                      base = wrapping_difference(q0, slope);
-  std::uint8_t* p = write_wide_head(kPredictor, base, slope, out);
+  std::uint8_t* p = between(write_wide_head(kPredictor, base, slope, out));
   Residuals64<order_of(kPredictor)> residuals{_mm512_set1_epi64(base), _mm512_set1_epi64(slope)};
   WidthWriter widths{_mm256_setzero_si256()};
   for (int i = 0; i < kBlocks; i += 8) {
@@ -193,15 +205,20 @@ std::size_t encode_wide(const std::int64_t* q, PrefetchCursor ahead, std::uint8_
   }
   return finish_group(widths.widths, out, p);
 }
-static inline std::size_t encode_wide(Predictor predictor, const std::int64_t* q, PrefetchCursor ahead,
-                                      std::uint8_t* out) noexcept {
+template <class Between>
+std::size_t encode_wide(Predictor predictor, const std::int64_t* q, PrefetchCursor ahead, std::uint8_t* out,
+                        Between between) noexcept {
   switch (predictor) {
-    case Predictor::none_unsigned: return encode_wide<Predictor::none_unsigned>(q, ahead, out);
-    case Predictor::none_signed: return encode_wide<Predictor::none_signed>(q, ahead, out);
-    case Predictor::first: return encode_wide<Predictor::first>(q, ahead, out);
+    case Predictor::none_unsigned: return encode_wide<Predictor::none_unsigned>(q, ahead, out, between);
+    case Predictor::none_signed: return encode_wide<Predictor::none_signed>(q, ahead, out, between);
+    case Predictor::first: return encode_wide<Predictor::first>(q, ahead, out, between);
     case Predictor::second: break;
   }
-  return encode_wide<Predictor::second>(q, ahead, out);
+  return encode_wide<Predictor::second>(q, ahead, out, between);
+}
+static inline std::size_t encode_wide(Predictor predictor, const std::int64_t* q, PrefetchCursor ahead,
+                                      std::uint8_t* out) noexcept {
+  return encode_wide(predictor, q, ahead, out, [](std::uint8_t* p) { return p; });
 }
 
 STRETTO_INLINE long long cost_of_runs64(const __m512i (&m)[6], bool is_signed) noexcept {

@@ -15,7 +15,7 @@ Predictor settle_part(T* q, int m) noexcept {
   using U = std::make_unsigned_t<T>;
   Codes codes;
   for (int i = 0; i < m; ++i) codes[i] = q[i];
-  const Predictor p = choose_predictor(codes, m, false, Coding::fixed);
+  const Predictor p = choose_predictor(codes, m, sizeof(T) == 8, Coding::fixed);
   if (p < Predictor::first) {
     for (int i = m; i < kGroup; ++i) q[i] = 0;
   } else if (p == Predictor::second && m > 1) {
