@@ -204,8 +204,9 @@ model::Question question_of(const Arguments& a) {
   q.node_streams = q.node && q.compress;
   const bool nodes = (ucx || a.native) && !q.started && !q.device && a.per_node > 1 && a.ranks > a.per_node;
   q.nodes = nodes && q.bytes >= model::least_in_memory(q.collective);
-  q.lines = nodes && !q.compress && model::gains_by_lines(q.collective, q.bytes);
-  q.nodes_streams = q.nodes && q.compress && !halves && schedule::reduces(q.collective);
+  const bool codes_blocks = q.compress && !halves && q.collective == schedule::Collective::alltoall;
+  q.lines = nodes && (!q.compress || codes_blocks) && model::gains_by_lines(q.collective, q.bytes, codes_blocks);
+  q.nodes_streams = (q.nodes && q.compress && !halves && schedule::reduces(q.collective)) || (q.lines && codes_blocks);
   q.schedule = a.schedule;
   if (!a.segment.empty()) q.segment = parse_size(a.segment);
   if (!a.raw_below.empty()) q.raw_below = parse_size(a.raw_below);

@@ -51,13 +51,13 @@ struct Case {
 constexpr std::array<Case, 5> kCases = {
     {{"bcast", bcast}, {"allgather", allgather}, {"gather", gather}, {"scatter", scatter}, {"alltoall", alltoall}}};
 
-// Milliseconds of the slowest rank.
-double once(const Case& c, Data& d, MPI_Comm comm, bool own) {
+// Milliseconds of the slowest rank, per call in a row of `calls`.
+double once(const Case& c, Data& d, MPI_Comm comm, bool own, int calls) {
   d.out = d.in;  // what a broadcast sends
   PMPI_Barrier(MPI_COMM_WORLD);
   const double start = PMPI_Wtime();
-  c.run(d, comm, own);
-  double ms = (PMPI_Wtime() - start) * 1e3;
+  for (int k = 0; k < calls; ++k) c.run(d, comm, own);
+  double ms = (PMPI_Wtime() - start) * 1e3 / calls;
   PMPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return ms;
 }
@@ -77,13 +77,19 @@ int run(int argc, char** argv, int rank) {
   std::string json, directory, name = "gpt_grad_step10";
   std::vector<std::string> bounds{"1e-4", "1e-3", "1e-2"};
   std::uint64_t bytes = std::uint64_t{64} << 20U;
-  int repeats = 5;
+  int repeats = 5, calls = 1;
+  std::vector<std::string> collectives;
   app.add_option("--json", json, "file to append rows to");
   app.add_option("--data", directory, "directory of real fields; a computed one takes the place of a missing one");
   app.add_option("--field", name, "marmousi_rtm or gpt_grad_step10");
   app.add_option("--bounds", bounds, "of the range of what all ranks send")->delimiter(',');
   app.add_option("--bytes", bytes, "of a broadcast, and of all blocks of a rank")->transform(CLI::AsSizeValue(false));
   app.add_option("--repeats", repeats, "turns of each")->check(CLI::Range(1, 1000));
+  app.add_option("--calls", calls, "of a turn, in a row: short calls must not fit the burst of a shaped port")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--collectives", collectives, "default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bcast", "allgather", "gather", "scatter", "alltoall"}));
   if (int code = 0; !stretto::parsed(app, argc, argv, rank == 0, &code)) return code;
   const char* const moves = std::getenv("STRETTO_BOUND_MOVES");
   if (moves == nullptr || std::string(moves) != "1") {
@@ -102,14 +108,16 @@ int run(int argc, char** argv, int rank) {
   for (const std::string& b : bounds) comms.push_back(bounded(b));
   timing::Writer writer(rank == 0 ? json : "");
   for (const Case& c : kCases) {
+    if (!collectives.empty() && std::find(collectives.begin(), collectives.end(), c.name) == collectives.end())
+      continue;
     std::vector<std::vector<double>> ms(1 + comms.size());
     std::vector<double> error(comms.size(), 0);
     for (int k = 0; k <= repeats; ++k) {
-      const double own = once(c, d, MPI_COMM_WORLD, true);
+      const double own = once(c, d, MPI_COMM_WORLD, true, calls);
       if (k > 0) ms[0].push_back(own);
       const std::vector<float> exact = d.out;
       for (std::size_t b = 0; b < comms.size(); ++b) {
-        const double ours = once(c, d, comms[b], false);
+        const double ours = once(c, d, comms[b], false, calls);
         if (k > 0) ms[b + 1].push_back(ours);
         for (std::size_t i = 0; i < exact.size(); ++i)
           error[b] = std::max(error[b], std::fabs(static_cast<double>(d.out[i]) - exact[i]));

@@ -6,6 +6,7 @@
 #include "api/comm_cores.hpp"
 #include "api/operation/operation.hpp"
 #include "backend/schedules.hpp"
+#include "base/guarded.hpp"
 #include "base/progress/communication_cores.hpp"
 #include "device/loader.hpp"
 
@@ -94,6 +95,11 @@ void stretto_comm_s::enlist(stretto::api::Operation* o) {
 void stretto_comm_s::retire(stretto::api::Operation* o) noexcept {
   std::erase(live_, o);
   in_flight_.store(!live_.empty(), std::memory_order_release);  // after the last, no other thread touches it
+}
+
+bool stretto_comm_s::bounded_by_lines(const stretto::call::Call& call) noexcept {
+  return backends.nodes &&
+         stretto::value_or(false, [&] { return selector.bounded_by_lines(call, backends.serve(call)); });
 }
 
 bool stretto_comm_s::moves_in_memory(const stretto::call::Call& call) const noexcept {

@@ -126,6 +126,7 @@ struct stretto_comm_s {
   bool starts_or_exact() const noexcept { return starts_or_exact_; }
 
   int hosts() noexcept { return selector.choices().hosts(); }
+  bool bounded_by_lines(const stretto::call::Call& call) noexcept;
   std::size_t longest_brief() noexcept { return selector.choices().longest_brief(); }
   // True if the call moves raw values in a host's memory; also if the communicator is broken, of which other ranks may
   // not know yet.

@@ -74,8 +74,8 @@ class Backend {
   virtual Status run(const Call& call, const Decision& decision, engine::Report* ran) noexcept;
   virtual Status start(const Call& call, const Decision& decision, std::unique_ptr<Pending>* pending) noexcept;
 
-  // For raw values; borrows the backend. Null: impossible, or no memory.
-  virtual std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept = 0;
+  // run() later, with `decision`; borrows the backend. Null: impossible, or no memory.
+  virtual std::unique_ptr<PreparedCall> prepare(const Call& call, const Decision& decision) noexcept = 0;
 };
 
 inline Status Backend::run(const Call& call, const Decision&, engine::Report*) noexcept {
@@ -149,8 +149,8 @@ class NodesBackend : public Backend {
   // Raw sums inside hosts and streams between them serve `call`, too, within its bound.
   virtual bool streams(const Call& call) const noexcept = 0;
 
-  // Few enough exact values to move without the engine's runs.
-  virtual bool runs_at_once(const Call& call) const noexcept = 0;
+  // Few enough values to move without the engine's runs: exact ones, or blocks whose messages state their own bounds.
+  virtual bool runs_at_once(const Call& call, const Decision& decision) const noexcept = 0;
 
   virtual void give_up(Status status) noexcept = 0;
 

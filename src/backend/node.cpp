@@ -141,7 +141,8 @@ class Node final : public NodeBackend {
     });
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& s) noexcept override {
+  std::unique_ptr<PreparedCall> prepare(const Call& c, const Decision&) noexcept override {
+    const Shape s = shape_of(c);
     return std::unique_ptr<PreparedCall>(new (std::nothrow) Prepared(*this, s));
   }
 

@@ -33,7 +33,7 @@ class Schedules final : public Backend {
   }
 
   // Each run is bound anew, which costs little.
-  std::unique_ptr<PreparedCall> prepare(const Shape&) noexcept override { return nullptr; }
+  std::unique_ptr<PreparedCall> prepare(const Call&, const Decision&) noexcept override { return nullptr; }
 
  private:
   struct Running final : Pending {

@@ -119,7 +119,10 @@ struct ShortMessage {
   int peer = -1;
   bool sends = false;
   void* data = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;          // equal on both ranks
+  std::size_t* length = nullptr;  // of a message that may be shorter: sent, or received
+
+  std::size_t sent() const noexcept { return length != nullptr ? *length : bytes; }
 };
 
 class Engine;

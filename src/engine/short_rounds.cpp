@@ -20,7 +20,7 @@ Status ShortRounds::begin(const ShortRun& run, std::span<const ShortMessage> mes
     for (const ShortMessage& m : messages) {
       if (m.sends != sends) continue;
       const std::uint64_t id = std::uint64_t{kSlot} << 32 | used_;
-      const Status s = sends ? carrier_.start_send(m.peer, tag_of(run, m), m.data, m.bytes, id)
+      const Status s = sends ? carrier_.start_send(m.peer, tag_of(run, m), m.data, m.sent(), id)
                              : carrier_.start_recv(m.peer, tag_of(run, m), m.data, m.bytes, id);
       if (s != Status::ok) return s;
       transfers_[used_++] = {m, true};
@@ -36,7 +36,9 @@ void ShortRounds::complete(std::uint32_t index, const carrier::Completion& done)
   if (status_ != Status::ok) return;
   const ShortMessage& m = transfers_[index].message;
   status_ = done.status;
-  if (done.status == Status::ok && !m.sends && done.bytes != m.bytes)  // signatures of few bits may be equal by chance
+  const bool fits = m.length != nullptr ? done.bytes <= m.bytes : done.bytes == m.bytes;
+  if (!m.sends && m.length != nullptr) *m.length = done.bytes;
+  if (done.status == Status::ok && !m.sends && !fits)  // signatures of few bits may be equal by chance
     status_ = fail(Status::incompatible, "rank {} calls differently: it sent {} bytes where this rank expects {}",
                    m.peer, done.bytes, m.bytes);
   if (status_ == Status::ok) return;

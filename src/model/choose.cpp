@@ -268,8 +268,20 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   return Status::ok;
 }
 
+// Streams must gain clearly, the more so where ranks share cores, whose codecs all wait for each other.
 bool Chooser::Impl::by_lines(const Question& q, Candidate* found) const {
   if (!lane || !go_by_lines(q) || lane->choose(between_hosts_by_lines(q, topology), found) != Status::ok) return false;
+  if (q.compress) {
+    Question raw = q;
+    raw.compress = raw.nodes_streams = false;
+    Candidate exact;
+    if (lane->choose(between_hosts_by_lines(raw, topology), &exact) != Status::ok) return false;
+    const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+    const bool shared = topology.ranks() > topology.hosts() * cores * topology.core_part();
+    const bool gains = found->payload != payload::Kind::raw && found->seconds < (shared ? 0.4 : 0.7) * exact.seconds;
+    if (!gains && !gains_by_lines(q.collective, q.bytes, false)) return false;
+    if (!gains) *found = exact;
+  }
   *found = through_memory(*found, q, machine_of(profile, q.element, 1), topology);
   found->piece = schedule::kLongestShortCall;
   return true;

@@ -38,9 +38,11 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Lines serve unless the MPI was measured (go_by_lines()).
+// Lines serve unless the MPI was measured (go_by_lines()). Within a bound they always serve: ranks may name the type
+// differently, and must not differ in what they predict.
 bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
+  if (q.compress) return true;
   const topology::Topology& t = chooser.topology();
   const auto mpi = measured_native(chooser.profile(), Provider::mpi, q.collective, t.ranks(), t.hosts(),
                                    static_cast<double>(q.bytes));

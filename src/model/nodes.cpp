@@ -71,26 +71,29 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
   }
 }
 
-bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes) noexcept {
+bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes, bool coded) noexcept {
   constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKibibyte, most_gathered = 16 * kKibibyte;
   switch (collective) {
     case schedule::Collective::allreduce:
     case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::kLongestShortCall;
     case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::kLongestShortCall;
     case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= most_gathered;
-    case schedule::Collective::alltoall: return bytes > 0 && bytes <= schedule::kLongestShortVector;
+    case schedule::Collective::alltoall:
+      return bytes > 0 && bytes <= (coded ? schedule::kLongestCodedVector : schedule::kLongestShortVector);
     default: return false;
   }
 }
 
 bool go_by_lines(const Question& q) noexcept {
   const bool any_payload = q.payload <= static_cast<int>(payload::Kind::raw);
-  return q.lines && any_payload && !q.compress && !q.started && !q.device && !q.keeps_order && !q.rank_by_rank &&
-         q.segment == 0 && q.raw_below == 0 && q.schedule.empty();
+  const bool codes = q.compress && q.nodes_streams && q.collective == schedule::Collective::alltoall;
+  return q.lines && any_payload && (!q.compress || codes) && !q.started && !q.device && !q.keeps_order &&
+         !q.rank_by_rank && q.segment == 0 && q.raw_below == 0 && q.schedule.empty();
 }
 
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology) {
   Question q = between_hosts(question, topology);
+  q.dense_ratio = 0;
   switch (q.collective) {
     case schedule::Collective::allreduce:
     case schedule::Collective::barrier: q.schedule = "recursive_doubling"; break;

@@ -75,8 +75,10 @@ inline constexpr auto kAllProperties = [] {
 // Bytes of the longest call by lines of a host's memory, and by one message a round between hosts.
 inline constexpr std::size_t kLongestShortCall = 4096;
 
-// Bytes of all blocks of the longest allgather and alltoall that one rank of each host stands for.
+// Bytes of all blocks of the longest allgather and alltoall that one rank of each host stands for; of an alltoall
+// within a bound.
 inline constexpr std::size_t kLongestShortVector = 32 * 1024;
+inline constexpr std::size_t kLongestCodedVector = 64 * 1024;
 
 constexpr const Properties& properties(Collective c) noexcept { return kAllProperties[static_cast<std::size_t>(c)]; }
 constexpr const char* name(Collective c) noexcept { return properties(c).name; }

@@ -93,7 +93,10 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
   if (open_counts || !fit_to_choose(call, ranks_)) return d;
   d.known = attempt([&] {
     const std::size_t bytes = vector_bytes(call, ranks_);
-    if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
+    if (bounded_by_lines(call, support)) {
+      needs.range = false;
+      d.shrinks = kUsualRatios;
+    } else if (streams && o.payload == STRETTO_PAYLOAD_AUTO && !multi) {
       const auto may_stream = [&](const Shrinks& ratios) {
         return choices_.choose(call, bytes, {true}, ratios, support).payload != payload::Kind::raw;
       };
@@ -116,6 +119,11 @@ Decision Selector::decide(const Call& call, Support support) noexcept {
     if (d.made) choose(call, bytes, {streams && !d.raw_at_first}, support, &d);
   });
   return d;
+}
+
+bool Selector::bounded_by_lines(const Call& call, Support support) {
+  if (!support.nodes_streams || reduces(call.collective) || !may_compress(call)) return false;
+  return choices_.choose(call, vector_bytes(call, ranks_), {true}, kUsualRatios, support).through_nodes();
 }
 
 // A sample of a short vector takes as long as its stream. Trials need samples.

@@ -21,6 +21,10 @@ class Selector {
   // Arguments may be wrong on this rank: changes no state that must be equal on all ranks.
   Decision decide(const Call& call, Support support) noexcept;
 
+  // A call within a bound goes by lines. A message between hosts states its own, so the ranks agree on nothing, and may
+  // name the type differently.
+  bool bounded_by_lines(const Call& call, Support support);
+
   // Turns the bound into an eps per contribution, and makes an open choice. Every rank gets one status:
   // invalid_argument, unsupported or invalid_bound. Only out_of_memory may be local.
   Status complete(const Call& call, const AgreedValues& agreed, Support support, Decision* decision) noexcept;

@@ -30,6 +30,14 @@ TEST(EarlyTime, MakingTakesAFifthOfLongCalls) {
   EXPECT_EQ(t.affordable(), microseconds(107));
 }
 
+TEST(EarlyTime, MakingTakesAThirdOfCallsThatShrink) {
+  EarlyTime t;
+  if (t.samples(20000)) t.add(20000, microseconds(300), true);
+  for (int k = 0; k < 7; ++k)
+    if (t.samples(2000)) t.add(2000, microseconds(30), true);
+  EXPECT_EQ(t.affordable(), microseconds(170));
+}
+
 TEST(EarlyTime, OneShortCallInSevenIsTimedAndNotTheFirst) {
   EarlyTime t;
   EXPECT_FALSE(t.samples(8));

@@ -96,7 +96,9 @@ class DeviceBackend final : public backend::Backend {
     return Status::ok;
   }
 
-  std::unique_ptr<backend::PreparedCall> prepare(const call::Shape&) noexcept override { return nullptr; }
+  std::unique_ptr<backend::PreparedCall> prepare(const call::Call&, const select::Decision&) noexcept override {
+    return nullptr;
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

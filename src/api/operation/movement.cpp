@@ -47,7 +47,10 @@ Step Movement::start(const Agreement& agreement) {
 Step Movement::leave_queue() noexcept {
   state_ = State::running;
   if (in_turn_) return begun(backend().start(c_.call, c_.decision, &pending_));
-  return ended(backend().run(c_.call, c_.decision, &c_.ran));
+  const Status s = backend().run(c_.call, c_.decision, &c_.ran);
+  select::Bound& bound = c_.decision.bound;
+  if (bound.error == 0) bound.eps = bound.error = c_.ran.promised_error;  // messages stated their own
+  return ended(s);
 }
 
 Step Movement::begun(Status s) noexcept {

@@ -106,9 +106,11 @@ template <class Run>
 bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision& d, const PreparedName* as,
                  Status* ended, bool* compared) noexcept {
   const bool carried = travels_with_word(comm, call, d);
-  const bool at_once = carried || (d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call)
+  const bool at_once = carried || (d.choice.through_nodes() ? comm.backends.nodes->runs_at_once(call, d)
                                                             : d.choice.provider != Provider::schedules);
-  const bool decided = d.made && !d.samples_later && at_once && !d.streams();
+  // Coded blocks need no bound of the decision's. An Operation reports what their streams saved.
+  const bool streams = d.streams() && !(d.choice.through_nodes() && call.settings.options.report == nullptr);
+  const bool decided = d.made && !d.samples_later && at_once && !streams;
   if (!decided || !comm.is_free()) return false;
   // Values are merged, or an Operation counts the messages.
   const bool waits = d.needs.values() || (d.choice.through_nodes() && !carried);
@@ -144,7 +146,7 @@ bool run_at_once(stretto_comm_s& comm, const Call& call, const select::Decision&
   if (!line) return false;
   if (o.schedule && std::strcmp(o.schedule, comm.backends.of(line->provider).name()) != 0) return false;
   if (o.bound_kind != STRETTO_BOUND_NONE && line->ratios != comm.selector.ratios().changes()) return false;
-  if (o.report && line->why.lacks_prediction()) return false;
+  if (o.report && (line->why.lacks_prediction() || o.bound_kind != STRETTO_BOUND_NONE)) return false;
   if (line->digest != 0 || o.report) [[unlikely]] {
     const auto run = [=, &o] { return line->call->run(send, recv, o.timeout); };
     *compared = !compare_and_run(comm, {shape, o, line->provider, line->why, line->digest, line->carried}, run, send,
@@ -161,7 +163,7 @@ void PreparedCalls::keep(const stretto_comm_s& comm, const PreparedName& as, con
   if (!lines_) lines_.reset(new (std::nothrow) std::array<Line, kLines>);
   if (!lines_) return;
   std::unique_ptr<backend::PreparedCall> prepared;
-  if (!carried) prepared = comm.backends.of(d.choice.provider).prepare(shape_of(call));
+  if (!carried) prepared = comm.backends.of(d.choice.provider).prepare(call, d);
   if (!carried && !prepared) return;
   const std::size_t at = as.key.hash();
   Line& first = (*lines_)[at];

@@ -45,17 +45,17 @@ bool is_short(const Shape& s) noexcept {
   }
 }
 
-std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape) {
+std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape, const BlockCoding* coding) {
   if (is_short(shape)) return std::make_unique<ShortVector>(hosts, shape);
-  return std::make_unique<ShortBlocks>(hosts, shape);
+  return std::make_unique<ShortBlocks>(hosts, shape, coding);
 }
 
-ShortCall::ShortCall(Hosts& hosts, const Shape& shape)
+ShortCall::ShortCall(Hosts& hosts, const Shape& shape, std::uint64_t signature)
     : at_(hosts),
       kind_(shape.collective),
       bytes_(bytes_of(shape)),
       here_(static_cast<std::size_t>(hosts.index)),
-      signature_(signature_of(shape)) {
+      signature_(engine::mix(signature_of(shape), signature)) {
   peers_.reserve(at_.members.size());
   for (const auto& members : at_.members) peers_.push_back(members.front());
   const int rank = at_.engine.carrier().rank();
@@ -222,11 +222,15 @@ Status ShortCall::exchange(std::span<const engine::ShortMessage> messages) noexc
   if (ran_ != nullptr)
     for (const engine::ShortMessage& m : messages) {
       if (!m.sends) continue;
-      ran_->bytes_sent += m.bytes;
+      ran_->bytes_sent += m.sent();
       ran_->raw_bytes += m.bytes;
       ++ran_->messages_sent;
     }
   return at_.engine.exchange(run_, messages);
+}
+
+void ShortCall::promise(double error) noexcept {
+  if (ran_ != nullptr) ran_->promised_error = error;
 }
 
 Status ShortVector::swap(std::size_t with) noexcept {

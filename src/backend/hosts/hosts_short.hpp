@@ -1,9 +1,10 @@
-// Short calls of exact values on several hosts (docs/node.md).
+// Short calls on several hosts (docs/node.md), of exact values, or of blocks within a bound.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace stretto::backend {
 // An exact allreduce, reduce, bcast or barrier within schedule::kLongestShortCall.
 bool is_short(const Shape& shape) noexcept;
 
-// An allgather or alltoall whose blocks of all ranks fit schedule::kLongestShortVector.
-bool has_short_blocks(const Shape& shape, int ranks) noexcept;
+// An allgather or alltoall whose blocks of all ranks fit schedule::kLongestShortVector; `coded`, kLongestCodedVector.
+bool has_short_blocks(const Shape& shape, int ranks, bool coded) noexcept;
 
 class ShortCall : public PreparedCall {
  public:
@@ -26,7 +27,8 @@ class ShortCall : public PreparedCall {
   Status run_as(std::uint64_t number, const void* send, void* recv, double timeout, engine::Report* ran) noexcept;
 
  protected:
-  ShortCall(Hosts& hosts, const Shape& shape);  // throws std::bad_alloc
+  // `signature`: of what else is equal on all ranks. Throws std::bad_alloc.
+  ShortCall(Hosts& hosts, const Shape& shape, std::uint64_t signature = 0);
 
   // Memory of messages, which may be in flight after a failure.
   virtual Status make_rooms() noexcept = 0;
@@ -36,6 +38,9 @@ class ShortCall : public PreparedCall {
   virtual Status move(const void* in, void* out) noexcept = 0;
 
   Status exchange(std::span<const engine::ShortMessage> messages) noexcept;
+
+  // Of streams that this rank's host has got.
+  void promise(double error) noexcept;
 
   Hosts& at_;
   const Collective kind_;
@@ -52,7 +57,16 @@ class ShortCall : public PreparedCall {
   engine::Report* ran_ = nullptr;
 };
 
-std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape);
+// How each message between hosts may become a stream, which states its own type and bound. A relative bound is one of
+// the message's values, whose range is within that of all ranks.
+struct BlockCoding {
+  codec::Type type = codec::Type::f32;
+  bool relative = false;
+  double bound = 0, ignore_above = 0;
+};
+
+// `coding`: null for exact values; only of an alltoall.
+std::unique_ptr<ShortCall> make_short_call(Hosts& hosts, const Shape& shape, const BlockCoding* coding = nullptr);
 
 class ShortVector final : public ShortCall {
  public:
@@ -93,7 +107,7 @@ class ShortVector final : public ShortCall {
 
 class ShortBlocks final : public ShortCall {
  public:
-  ShortBlocks(Hosts& hosts, const Shape& shape);
+  ShortBlocks(Hosts& hosts, const Shape& shape, const BlockCoding* coding);
 
  private:
   using Members = std::vector<std::int32_t>;
@@ -107,12 +121,33 @@ class ShortBlocks final : public ShortCall {
   // With all other hosts, a few at a time: `bytes` for each rank there, one host's after another's.
   Status exchange_all(std::byte* out, std::byte* in, std::size_t bytes) noexcept;
 
+  // Behind a vector on its way inside a host, of coded calls.
+  struct Note {
+    codec::Type type{};  // ranks may name data otherwise: then messages stay raw
+    double error = 0;    // of the host's streams
+  };
+
+  const std::byte* noted(const std::byte* own) noexcept;
+  bool is_of_one_type() const noexcept;
+  void encode(std::size_t host, const std::byte* values, std::size_t bytes) noexcept;
+  Status decode(std::size_t host, std::byte* values, std::size_t bytes) noexcept;
   const Members& here() const noexcept { return at_.members[here_]; }
   std::size_t hosts() const noexcept { return at_.members.size(); }
 
   const std::size_t ranks_, rank_;
   std::vector<std::size_t> before_;
   std::byte *first_ = nullptr, *second_ = nullptr;
+
+  struct Coded {
+    std::byte *made = nullptr, *got = nullptr;
+    const std::byte* sent = nullptr;
+    std::size_t made_bytes = 0, sent_bytes = 0, got_bytes = 0;
+  };
+  const std::optional<BlockCoding> coding_;
+  std::vector<Coded> coded_;      // by host
+  std::vector<std::byte> noted_;  // a vector and its note
+  bool encodes_ = false;
+  double error_ = 0;
 };
 
 }  // namespace stretto::backend

@@ -28,6 +28,10 @@ bool is_sum_or_extreme(stretto_op op) noexcept {
   return op == STRETTO_SUM || op == STRETTO_MEAN || op == STRETTO_MIN || op == STRETTO_MAX;
 }
 
+bool may_be_mixed(const stretto_options& o) noexcept {
+  return o.payload == STRETTO_PAYLOAD_AUTO || o.payload == STRETTO_PAYLOAD_MIXED;
+}
+
 struct Watched {
   std::mutex mutex;
   std::vector<node::Peer> peers;
@@ -63,28 +67,27 @@ class Nodes final : public NodesBackend {
 
   bool streams(const Call& c) const noexcept override {
     const stretto_options& o = c.settings.options;
-    const bool may = o.payload == STRETTO_PAYLOAD_AUTO || o.payload == STRETTO_PAYLOAD_MIXED;
-    return !hosts_.parted && serves(c) && reduces(c.collective) && o.bound_kind != STRETTO_BOUND_NONE && may &&
-           is_floating(c.type) && is_sum_or_extreme(c.op);
+    if (c.collective == Collective::alltoall) return serves(c) && codes_blocks(c);
+    return !hosts_.parted && serves(c) && reduces(c.collective) && o.bound_kind != STRETTO_BOUND_NONE &&
+           may_be_mixed(o) && is_floating(c.type) && is_sum_or_extreme(c.op);
   }
 
-  bool runs_at_once(const Call& c) const noexcept override { return is_short(shape_of(c)) || has_short_blocks(c); }
+  bool runs_at_once(const Call& c, const Decision& d) const noexcept override { return goes_short(c, d); }
 
   Status run(const Call& c, const Decision& d, engine::Report* ran) noexcept override {
     const std::uint64_t number = engine_.pass();
-    std::unique_ptr<ShortCall> short_call;
+    std::unique_ptr<ShortCall> made_call;
     const Status s = guarded("for a collective of several hosts", [&]() -> Status {
       if (!made_)
         if (const Status met = meet(timeout_of(c.settings.options)); met != Status::ok) return met;
-      const Shape shape = shape_of(c);
-      if (!d.streams() && goes_short(shape)) {
-        short_call = make_short_call(hosts_, shape);
+      if (goes_short(c, d)) {
+        made_call = short_call(c, d);
         return Status::ok;
       }
       const bool scatters = schedule::family(c.collective) == Collective::reduce_scatter;
       return (scatters ? run_reduce_scatter : run_vector)(hosts_, c, d, ran);
     });
-    if (short_call) return short_call->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
+    if (made_call) return made_call->run_as(engine_.pass(), c.send, c.recv, c.settings.options.timeout, ran);
     if (s == Status::ok) return s;
     // Other hosts wait for messages of this collective.
     std::array<char, 512> text{};
@@ -94,9 +97,9 @@ class Nodes final : public NodesBackend {
     return fail(s, "{} through the memory of several hosts: {}", schedule::name(c.collective), text.data());
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
-    if (!made_ || !goes_short(shape) || is_pointless()) return nullptr;
-    return value_or<std::unique_ptr<PreparedCall>>(nullptr, [&] { return make_short_call(hosts_, shape); });
+  std::unique_ptr<PreparedCall> prepare(const Call& c, const Decision& d) noexcept override {
+    if (!made_ || !goes_short(c, d) || is_pointless()) return nullptr;
+    return value_or<std::unique_ptr<PreparedCall>>(nullptr, [&] { return short_call(c, d); });
   }
 
   void give_up(Status status) noexcept override {
@@ -112,8 +115,24 @@ class Nodes final : public NodesBackend {
 
  private:
   int ranks() const noexcept { return static_cast<int>(hosts_.group_of.size()); }
-  bool has_short_blocks(const Call& c) const noexcept { return backend::has_short_blocks(shape_of(c), ranks()); }
-  bool goes_short(const Shape& s) const noexcept { return is_short(s) || backend::has_short_blocks(s, ranks()); }
+  bool has_short_blocks(const Call& c) const noexcept {
+    return backend::has_short_blocks(shape_of(c), ranks(), c.collective == Collective::alltoall && codes_blocks(c));
+  }
+  // Whatever the type: ranks may name data otherwise.
+  static bool codes_blocks(const Call& c) noexcept {
+    const stretto_options& o = c.settings.options;
+    return o.bound_kind != STRETTO_BOUND_NONE && may_be_mixed(o) && o.coding != STRETTO_CODING_DENSE &&
+           has_streams(c.type);
+  }
+  bool goes_short(const Call& c, const Decision& d) const noexcept {
+    return has_short_blocks(c) || (!d.streams() && is_short(shape_of(c)));
+  }
+  std::unique_ptr<ShortCall> short_call(const Call& c, const Decision& d) {
+    if (!d.streams()) return make_short_call(hosts_, shape_of(c));
+    const stretto_options& o = c.settings.options;
+    const BlockCoding coding{codec_type(c.type), o.bound_kind == STRETTO_BOUND_RELATIVE, o.bound, ignore_above(o)};
+    return make_short_call(hosts_, shape_of(c), &coding);
+  }
   bool is_pointless() const noexcept { return made_ && hosts_.members.size() == hosts_.group_of.size(); }
 
   // Collective. Each host's ranks make their memory, and tell all whether they have it.

@@ -56,6 +56,32 @@ void bound_others(const WrappedCall& call, bool wanted, Decision* d) noexcept {
   if (!d->compares || !shape.moved) d->kind = Action::Kind::exact;
 }
 
+// Messages between hosts state what they hold, so ranks need not compare how they name the data. Data that are not
+// floating-point go as integers, which keep all bits.
+bool goes_by_lines(const WrappedCall& call, const Settings& settings, Decision* d) {
+  static constexpr Element kWords{Nature::integer, STRETTO_I32, 1};
+  const Communicator& c = *d->communicator;
+  const std::size_t word = stretto_type_size(kWords.type), bytes = static_cast<std::size_t>(d->shape.bytes);
+  if (call.operation != Function::alltoall || call.form != Form::blocking || d->shape.bytes <= kLongestBrief ||
+      bytes % word != 0 || settings.rules.looks_at_names())
+    return false;
+  d->may_shrink = !c.comm && d->payload == STRETTO_PAYLOAD_AUTO && d->coding != STRETTO_CODING_DENSE &&
+                  bytes * static_cast<std::size_t>(c.size) <= schedule::kLongestCodedVector;
+  if (!c.comm || c.memory != Memory::host) return false;
+  call::Call as;
+  as.collective = call::Collective::alltoall;
+  as.type = kWords.type;
+  as.count = bytes / word;
+  if (d->schedule != nullptr) as.settings.schedule = d->schedule;
+  as.settings.options.bound_kind = d->bound.kind;
+  as.settings.options.payload = d->payload;
+  as.settings.options.coding = d->coding;
+  as.settings.options.raw_below = d->raw_below;
+  if (!c.comm->bounded_by_lines(as)) return false;
+  if (!d->shape.moved) d->shape.moved = &kWords;
+  return true;
+}
+
 // Payloads without a bound serve float32 alone. Other types of moved data count as none: ranks may name them
 // differently, and compare them.
 bool takes_halves(Shape* shape) noexcept {
@@ -96,12 +122,15 @@ void ask_rules(const WrappedCall& call, const Settings& settings, Decision* d) {
     d->kind = Action::Kind::exact;
     return;
   }
+  const bool moves = settings.bounds_moves || (rule && rule->moves);
+  d->by_lines = moves && goes_by_lines(call, settings, d);
+  if (d->by_lines) return;
   const bool by_link = !settings.reproducible && !(rule && rule->kind == Action::Kind::bounded);
   d->brief = d->payload == STRETTO_PAYLOAD_AUTO && is_brief(call, *d->communicator, d->shape.bytes, by_link);
   if (d->brief)
     d->kind = Action::Kind::exact;
   else if (!d->shape.floating_sum)
-    bound_others(call, settings.bounds_moves || (rule && rule->moves), d);
+    bound_others(call, moves, d);
 }
 
 // Exact calls on devices stay with the MPI: no measurement shows a gain.

@@ -20,7 +20,9 @@ struct Decision {
   bool fixed = false;  // STRETTO_REPRODUCIBLE applies
   bool brief = false;  // exact in spite of a bound, since it is short
   bool compares = false;
-  bool device = false;  // some rank's buffers are, or may be, in device memory
+  bool by_lines = false;    // moved within a bound, whatever the ranks name the data
+  bool may_shrink = false;  // it might go by lines with a communicator of stretto's
+  bool device = false;      // some rank's buffers are, or may be, in device memory
   Shape shape;
   Communicator* communicator = nullptr;
   Action::Kind kind = Action::Kind::usual;

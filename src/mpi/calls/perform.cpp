@@ -89,7 +89,7 @@ std::string kind_of(std::string_view reason) {
 
 // Equal arguments are decided alike, for any data, site, and names.
 bool decided(const Decision& d, const Settings& settings) noexcept {
-  return d.kind != Action::Kind::bounded && !d.compares && d.communicator->memory == Memory::host &&
+  return (d.kind != Action::Kind::bounded || d.by_lines) && !d.compares && d.communicator->memory == Memory::host &&
          !settings.rules.looks_at_names();
 }
 
@@ -98,16 +98,20 @@ bool alone(const Communicator* c) noexcept { return c && c->size == 1 && !c->int
 
 int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Native native) {
   Account account(r, call);
+  // The call that makes stretto's communicator is decided without it, and an equal one later may go otherwise.
+  const bool was_made = communicator != nullptr && communicator->comm != nullptr;
   Decision d = decide(call, communicator, r);
   if (!d.why && call.form == Form::nonblocking) return start_driven(call, d, r.settings, call.request);
   if (!d.why && call.form == Form::persistent) d.why = "made; its starts are rows of their own";
   if (d.why) {
-    const bool timed = d.early && d.communicator->early.samples(d.shape.bytes);
+    const std::int64_t bytes =
+        call.operation == Function::alltoall && d.early ? d.shape.bytes * d.communicator->size : d.shape.bytes;
+    const bool timed = d.early && d.communicator->early.samples(bytes);
     const Clock::time_point begun = timed ? Clock::now() : Clock::time_point();
     const int code = run(call, d.communicator, r.settings, native);
     if (d.early && took_part(code)) {
       d.communicator->use += use_of(d.shape.bytes);
-      if (timed) d.communicator->early.add(d.shape.bytes, Clock::now() - begun);
+      if (timed) d.communicator->early.add(bytes, Clock::now() - begun, d.may_shrink);
     }
     account.passed_on(d, d.why);
     return code;
@@ -115,15 +119,17 @@ int dispatch(Runtime& r, const WrappedCall& call, Communicator* communicator, Na
   // The MPI must not get the call: a forked child would send as its parent.
   if (const Status s = api::usable(d.communicator->comm); s != Status::ok) return raise(call, call::to_c(s));
   std::optional<stretto_report> report;
-  if (account.wanted() || d.shape.moved) report = stretto_report STRETTO_REPORT_INIT;
+  if (account.wanted() || (d.shape.moved && call.operation == Function::bcast))
+    report = stretto_report STRETTO_REPORT_INIT;
   const stretto_options options = options_of(d, r.settings, report ? &*report : nullptr);
-  const bool keeps = !report && !options.check && decided(d, r.settings);
+  const bool keeps = was_made && !report && !options.check && decided(d, r.settings);
   const stretto_status s = serve(call, *d.communicator, d.shape, options, keeps);
   if (s == STRETTO_OK) {
     if (report) account.served(d, *report);
     return MPI_SUCCESS;
   }
-  if (!falls_through(call, s, options.check || options.bound_kind == STRETTO_BOUND_RELATIVE)) return raise(call, s);
+  const bool agreed = options.check || (options.bound_kind == STRETTO_BOUND_RELATIVE && !d.by_lines);
+  if (!falls_through(call, s, agreed)) return raise(call, s);
   const std::string why = account.wanted() ? kind_of(stretto_message()) : "";
   const int code = run(call, d.communicator, r.settings, native);
   account.passed_on(d, why);

@@ -14,22 +14,20 @@ class EarlyTime {
   // all. The very first call makes connections and waits for late ranks.
   bool samples(std::int64_t bytes) noexcept { return bytes > kLongestShort || calls_++ % kEvery == kEvery - 1; }
 
-  // Precondition: samples() returned true.
-  void add(std::int64_t bytes, Duration took) noexcept {
-    if (bytes > kLongestShort)
-      long_ += took;
-    else
-      short_ += kEvery * took;
+  // Precondition: samples() returned true. `shrinks`: the messages become streams.
+  void add(std::int64_t bytes, Duration took, bool shrinks = false) noexcept {
+    if (bytes <= kLongestShort) took *= kEvery;
+    (shrinks ? streamed_ : bytes > kLongestShort ? long_ : short_) += took;
   }
 
-  // Short calls gain little between hosts, long exact ones more than a fifth.
-  Duration affordable() const noexcept { return short_ / 50 + long_ / 5; }
+  // Short calls gain little between hosts, long exact ones more than a fifth, and streams more than a third.
+  Duration affordable() const noexcept { return short_ / 50 + long_ / 5 + streamed_ / 3; }
 
   static constexpr std::int64_t kLongestShort = 4096;  // bytes
   static constexpr unsigned kEvery = 7;                // odd: programs repeat calls in even periods
 
  private:
-  Duration short_{}, long_{};
+  Duration short_{}, long_{}, streamed_{};
   unsigned calls_ = 0;
 };
 

@@ -106,8 +106,11 @@ ModelQuery query_of(const Call& call, std::size_t bytes, Streaming streaming, co
   if (!a.in_memory) q.schedule = call.settings.schedule;
   const bool nodes = others && support.nodes;
   q.nodes = nodes && (a.in_memory || bytes >= model::least_in_memory(q.collective));
-  q.lines = nodes && !compress && !a.in_memory && model::gains_by_lines(q.collective, bytes);
-  q.nodes_streams = q.nodes && compress && support.nodes_streams;
+  const bool codes_blocks = compress && support.nodes_streams && q.collective == Collective::alltoall;
+  q.lines =
+      nodes && (!compress || codes_blocks) && !a.in_memory && model::gains_by_lines(q.collective, bytes, codes_blocks);
+  if (codes_blocks) q.element = sizeof(double);  // ranks may name the type differently
+  q.nodes_streams = (q.nodes || q.lines) && compress && support.nodes_streams;
   q = model::on_grid(std::move(q));
   a.reported = o.report != nullptr;
 

@@ -393,6 +393,133 @@ TEST_F(Nodes, ShortBlocksAreThoseOfTheMpi) {
         }
 }
 
+// Blocks of up to 64 KiB in all. Messages state their own bounds, so calls need no agreement.
+template <class T>
+void alltoalls_within(stretto_bound kind, int rank, int ranks, stretto_comm comm, stretto_options o) {
+  stretto_report& report = *o.report;
+  const auto all = static_cast<std::size_t>(ranks), most = 64 * 1024 / sizeof(T) / all;
+  o.bound_kind = kind;
+  o.bound = 1e-4;
+  for (const bool in_place : {false, true})
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{300}, most})
+      for (int turn = 0; turn < 6; ++turn) {
+        SCOPED_TRACE(testing::Message() << n << (in_place ? " in place" : "") << " in turn " << turn);
+        // Reports of all ranks, of none, and of some.
+        o.report = turn < 3 || (turn == 5 && rank % 2 == 1) ? &report : nullptr;
+        // The second turn's values leave no range, the third's no code.
+        const auto value = [&](int of, std::size_t i) {
+          if (turn == 1) return static_cast<T>(of);
+          if (turn == 2) return static_cast<T>(std::ldexp(1 + static_cast<double>(i % 7), 300 % (sizeof(T) * 31)));
+          return static_cast<T>(std::sin(0.01 * static_cast<double>(i)) * (2 + of));
+        };
+        std::vector<T> x(n * all), y(n * all), expected(n * all);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = value(rank, i);
+        if (n > 2 && turn != 2) x[2] = x[n + 1] = std::numeric_limits<T>::quiet_NaN();
+        if (in_place) y = x;
+        const MPI_Datatype type = sizeof(T) == 4 ? MPI_FLOAT : MPI_DOUBLE;
+        const auto count = static_cast<int>(n);
+        MPI_Alltoall(x.data(), count, type, expected.data(), count, type, MPI_COMM_WORLD);
+        ASSERT_STRETTO_OK(stretto_alltoall(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n,
+                                           sizeof(T) == 4 ? STRETTO_F32 : STRETTO_F64, comm, &o));
+        const double bound = kind == STRETTO_BOUND_RELATIVE ? 1e-4 * 2 * (1 + ranks) : 1e-4;
+        double largest = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          const bool inside = host_of[i / n] == host_of[static_cast<std::size_t>(rank)];
+          const bool exact = inside || turn == 2 || std::isnan(expected[i]);
+          if (exact)
+            ASSERT_EQ(std::memcmp(&y[i], &expected[i], sizeof(T)), 0) << i;
+          else
+            largest = std::max(largest, std::fabs(static_cast<double>(y[i]) - static_cast<double>(expected[i])));
+        }
+        EXPECT_LE(largest, bound);
+        if (o.schedule != nullptr && n >= 300 && turn != 1 && turn != 2) {
+          EXPECT_GT(largest, 0);  // streams did travel
+        }
+        if (o.report == nullptr) continue;
+        EXPECT_LE(largest, report.promised_error);
+        if (turn != 2) {
+          EXPECT_LE(report.promised_error, bound);
+        }
+        if (o.schedule == nullptr) continue;
+        EXPECT_STREQ(report.algorithm, "node");
+        EXPECT_STREQ(report.payload, "compress_once");
+        if (turn == 5) continue;
+        std::uint64_t bytes[2] = {report.bytes_sent, report.raw_bytes};
+        MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        if (turn == 0 && n >= 300) {
+          EXPECT_LT(2 * bytes[0], bytes[1]);
+        } else {
+          EXPECT_LE(bytes[0], bytes[1]);
+        }
+      }
+}
+TEST_F(Nodes, BoundedBlocksAreWithinTheBound) {
+  for (const bool check : {true, false})
+    for (const bool chosen : {true, false})
+      for (const stretto_bound kind : {STRETTO_BOUND_ABSOLUTE, STRETTO_BOUND_RELATIVE}) {
+        SCOPED_TRACE(testing::Message() << (check ? "checked " : "") << (chosen ? "chosen " : "") << kind);
+        stretto_options o = in_memory();
+        o.check = check;
+        if (chosen)
+          o.schedule = nullptr;
+        else
+          o.payload = STRETTO_PAYLOAD_MIXED;
+        alltoalls_within<float>(kind, rank, ranks, comm, o);
+        alltoalls_within<double>(kind, rank, ranks, comm, o);
+        if (HasFailure()) return;
+      }
+}
+
+// Integers travel as lossless streams where they shrink.
+TEST_F(Nodes, BoundedBlocksOfIntegersStayExact) {
+  stretto_options o = in_memory();
+  o.check = 0;
+  o.payload = STRETTO_PAYLOAD_MIXED;
+  o.bound_kind = STRETTO_BOUND_RELATIVE;
+  o.bound = 0.1;
+  constexpr int n = 500;
+  for (const int step : {3, 1000003}) {
+    std::vector<std::int64_t> x(static_cast<std::size_t>(n * ranks)), y(x.size()), expected(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<std::int64_t>(i * i % 7) * step * (step > 3 ? step * std::int64_t{rank} : 1);
+    MPI_Alltoall(x.data(), n, MPI_INT64_T, expected.data(), n, MPI_INT64_T, MPI_COMM_WORLD);
+    ASSERT_STRETTO_OK(stretto_alltoall(x.data(), y.data(), n, STRETTO_I64, comm, &o));
+    EXPECT_EQ(y, expected);
+    EXPECT_STREQ(report.algorithm, "node");
+    if (step > 3 || report.raw_bytes == 0) continue;
+    EXPECT_LT(report.bytes_sent, report.raw_bytes);
+  }
+}
+
+// Needs no agreement, and no report: the call must still take the decision's operation and bound.
+TEST_F(Nodes, ShortBoundedReductionsWithoutAReportAreThoseOfTheMpi) {
+  constexpr std::size_t n = 256;
+  for (const stretto_op op : {STRETTO_MAX, STRETTO_MIN, STRETTO_SUM, STRETTO_MEAN})
+    for (const bool reported : {false, true})
+      for (int turn = 0; turn < 3; ++turn) {
+        SCOPED_TRACE(testing::Message() << op << (reported ? " reported on rank 0" : "") << " in turn " << turn);
+        stretto_options o = in_memory();
+        if (!reported || rank != 0) o.report = nullptr;
+        o.check = 0;
+        o.payload = STRETTO_PAYLOAD_MIXED;
+        o.bound_kind = STRETTO_BOUND_ABSOLUTE;
+        o.bound = 1e-3;
+        o.scope = STRETTO_SCOPE_CONTRIBUTION;
+        const auto x = wave(rank, n);
+        std::vector<float> y(n);
+        const std::vector<double> exact(x.begin(), x.end());
+        std::vector<double> expected(n);
+        MPI_Allreduce(exact.data(), expected.data(), static_cast<int>(n), MPI_DOUBLE,
+                      op == STRETTO_MAX   ? MPI_MAX
+                      : op == STRETTO_MIN ? MPI_MIN
+                                          : MPI_SUM,
+                      MPI_COMM_WORLD);
+        ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, op, comm, &o));
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_NEAR(y[i], op == STRETTO_MEAN ? expected[i] / ranks : expected[i], 1e-3 * ranks * 1.01) << i;
+      }
+}
+
 TEST_F(Nodes, ShortBlocksTakeMemoryByChoiceWhereItWasMeasuredToWin) {
   const auto all = static_cast<std::size_t>(ranks);
   stretto_options o = in_memory();

@@ -57,7 +57,8 @@ class MpiBackend final : public Backend {
     });
   }
 
-  std::unique_ptr<PreparedCall> prepare(const Shape& shape) noexcept override {
+  std::unique_ptr<PreparedCall> prepare(const Call& c, const Decision&) noexcept override {
+    const Shape shape = shape_of(c);
     if (shape.op != STRETTO_MEAN || !schedule::reduces(shape.collective)) return prepare_on(comm_, *watchdog_, shape);
     return std::unique_ptr<PreparedCall>(new (std::nothrow) PreparedMean(*this, shape));
   }
