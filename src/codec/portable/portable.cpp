@@ -16,6 +16,7 @@
 #include "codec/portable/filled-inl.h"
 #include "codec/portable/marks-inl.h"
 #include "codec/portable/plane_sums-inl.h"
+#include "codec/portable/wide-inl.h"
 #include "codec/stream/part.hpp"
 
 #ifndef STRETTO_PORTABLE_ONCE
@@ -44,12 +45,11 @@ std::size_t CompressFilled(const T* x, Codes1024& codes, const Missing& missing,
   return words < 1 + kGroup * sizeof(T) / 4 ? words : kDeclined;
 }
 
-// Declines codes beyond 32 bits.
 template <class T>
 HWY_NOINLINE std::size_t CompressChecked(const T* x, const Grid<T>& grid, std::uint8_t* out, Tally* tally) {
   Codes1024 codes;
   Missing missing;
-  if (!codes.check(x, grid, &missing)) return kDeclined;
+  if (!codes.check(x, grid, &missing)) return CompressWide(x, kGroup, grid, out, tally);
   const std::size_t words = CompressFilled(x, codes, missing, out);
   if (words == kDeclined) return kDeclined;
   tally->merge({codes.range.bound(), static_cast<std::uint64_t>(missing.count)});
@@ -74,7 +74,8 @@ std::size_t CompressPart(const T* x, int m, const Grid<T>& grid, std::uint8_t* o
   codes.quantise(values, grid);
   if (!codes.range.good()) {
     Missing missing;
-    if (!codes.check(values, grid, &missing) || missing.count > 0) return kDeclined;
+    if (!codes.check(values, grid, &missing)) return CompressWide(values, m, grid, out, tally);
+    if (missing.count > 0) return kDeclined;
   }
   const Predictor predictor = codes.is_small ? settle_part(codes.small.at(), m) : settle_part(codes.large.at(), m);
   const std::size_t words = CompressAs(predictor, codes, nullptr, out, kNothing);
@@ -186,13 +187,16 @@ void PutPastCaches(const T* from, T* y) {
   for (std::size_t i = 0; i < kGroup; i += kLanes<T>) hn::Stream(hn::Load(d, from + i), d, y + i);
 }
 
-// Decodes equal exceptions with the codes. Declines verbatim, wide and malformed groups.
+// Groups with exceptions or wide codes. Decodes equal exceptions with the codes. Declines verbatim and malformed
+// groups, and means of wide codes.
 template <bool kStream, class T>
 HWY_NOINLINE bool DecompressExceptions(const std::uint8_t* p, std::size_t words, const Grid<T>& grid,
                                        std::uint64_t code_bound, std::uint32_t divisor, T* y) {
   GroupView view;
   if (!parse_group(p, words, kGroup, sizeof(T) == 4 ? Type::f32 : Type::f64, &view)) return false;
-  if (view.verbatim || view.wide) return false;
+  if (view.verbatim) return false;
+  if (view.wide && sizeof(T) == 4 && code_bound <= kSingleLimit) return false;
+  if (view.wide) return divisor == 1 && DecompressWide(view, p + 4 * words, grid.width, divisor, y);
   const PackedGroup g = packed(view, p + 4 * words);
   if constexpr (sizeof(T) == 4) {
     if (divisor == 1 && view.uniform &&
@@ -247,7 +251,8 @@ constexpr DenseKernels DenseKernelsOf() {
 }
 
 Target Get() {
-  static constexpr Kernels kKernels{ValueKernelsOf<float>(), ValueKernelsOf<double>(), &Add, DenseKernelsOf()};
+  static constexpr Kernels kKernels{
+      ValueKernelsOf<float>(), ValueKernelsOf<double>(), &Add, DenseKernelsOf(), {}, {}, &AddWide};
   return {hwy::TargetName(HWY_TARGET), &kKernels};
 }
 
