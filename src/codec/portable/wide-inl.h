@@ -61,7 +61,7 @@ HWY_INLINE int PutWideBlock(const std::int64_t* e, bool is_signed, std::uint8_t*
 HWY_INLINE std::size_t EncodeWide(Predictor p, const std::int64_t* q, std::uint8_t* out) {
   const int order = order_of(p);
   std::int64_t base = 0, slope = 0;
-  fresh_base(*reinterpret_cast<const Codes*>(q), kGroup, p, true, &base, &slope);
+  fresh_base(q, kGroup, p, true, &base, &slope);
   store(out, static_cast<std::uint32_t>(p) | kWideBit);
   std::uint8_t* at = out + 4;
   for (const std::int64_t start : {base, slope})
