@@ -422,15 +422,17 @@ void alltoalls_within(stretto_bound kind, int rank, int ranks, stretto_comm comm
         ASSERT_STRETTO_OK(stretto_alltoall(in_place ? STRETTO_IN_PLACE : x.data(), y.data(), n,
                                            sizeof(T) == 4 ? STRETTO_F32 : STRETTO_F64, comm, &o));
         const double bound = kind == STRETTO_BOUND_RELATIVE ? 1e-4 * 2 * (1 + ranks) : 1e-4;
+        // By memory, blocks inside a host stay as they are. What AUTO takes may send streams there, too.
         double largest = 0;
+        std::size_t changed = 0;
         for (std::size_t i = 0; i < y.size(); ++i) {
-          const bool inside = host_of[i / n] == host_of[static_cast<std::size_t>(rank)];
-          const bool exact = inside || turn == 2 || std::isnan(expected[i]);
-          if (exact)
-            ASSERT_EQ(std::memcmp(&y[i], &expected[i], sizeof(T)), 0) << i;
+          const bool inside = host_of[i / n] == host_of[static_cast<std::size_t>(rank)] && o.schedule != nullptr;
+          if (inside || turn == 2 || std::isnan(expected[i]))
+            changed += std::memcmp(&y[i], &expected[i], sizeof(T)) != 0 ? 1 : 0;
           else
             largest = std::max(largest, std::fabs(static_cast<double>(y[i]) - static_cast<double>(expected[i])));
         }
+        EXPECT_EQ(changed, 0);
         EXPECT_LE(largest, bound);
         if (o.schedule != nullptr && n >= 300 && turn != 1 && turn != 2) {
           EXPECT_GT(largest, 0);  // streams did travel
@@ -466,7 +468,9 @@ TEST_F(Nodes, BoundedBlocksAreWithinTheBound) {
           o.payload = STRETTO_PAYLOAD_MIXED;
         alltoalls_within<float>(kind, rank, ranks, comm, o);
         alltoalls_within<double>(kind, rank, ranks, comm, o);
-        if (HasFailure()) return;
+        int failed = HasFailure() ? 1 : 0;  // on any rank: all leave together
+        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (failed != 0) return;
       }
 }
 
