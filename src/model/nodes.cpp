@@ -13,12 +13,13 @@ constexpr std::uint64_t kKibibyte = 1024;
 // result's other shares.
 double seconds_inside(schedule::Collective collective, const Machine& machine, const topology::Topology& topology,
                       double bytes) {
-  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
+  const int counted = topology.cores_per_host() > 0 ? topology.cores_per_host() : machine.cores;
+  const double cores = std::max(counted, 1) * topology.core_part();
   double most = 0;
   for (int h = 0; h < topology.hosts(); ++h) {
     const auto ranks = static_cast<double>(topology.ranks_of(h).size());
     if (ranks < 2) continue;
-    const double share = std::max(1.0, ranks / std::max(cores, 1));
+    const double share = std::max(1.0, ranks / cores);
     double rank = 0;
     switch (collective) {
       case schedule::Collective::bcast: rank = machine.copy.of(bytes); break;

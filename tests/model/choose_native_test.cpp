@@ -116,6 +116,25 @@ TEST(Choose, MemoryOfSeveralHostsNeedsTwoRanksOnAHost) {
   }
 }
 
+// Containers of one machine: the sums inside each host wait for the same cores.
+TEST(Choose, HostsThatShareCoresSumSlowerInMemory) {
+  Profile p = profile();
+  p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 1e-6, 1e-12, 0}};
+  Question q = allreduce(1 << 26);
+  q.nodes = true;
+  const auto seconds = [&](double part) {
+    topology::Topology t = topology::Topology::regular(8, 2);
+    t.share_cores(part);
+    Chooser chooser(p, std::move(t));
+    std::vector<Candidate> all;
+    EXPECT_EQ(chooser.table(q, &all), Status::ok) << message();
+    const auto found = std::find_if(all.begin(), all.end(), [](const Candidate& c) { return c.piece > 0; });
+    return found != all.end() ? found->seconds : 0;
+  };
+  EXPECT_GT(seconds(1), 0);
+  EXPECT_GT(seconds(0.125), 1.5 * seconds(1));
+}
+
 // Four hosts of two ranks. The network takes a broadcast once, and three quarters of what is scattered.
 TEST(Choose, LongVectorsInMemoryOfSeveralHostsTakeNetworkTime) {
   constexpr std::uint64_t bytes = 1 << 26;
