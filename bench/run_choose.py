@@ -28,6 +28,8 @@ PLACES = {
     "4x1-1g": (4, 1, 1),
     "4x1-2.5g": (4, 2.5, 1),
     "2x2-1g": (2, 1, 2),
+    "4x2-1g": (4, 1, 2),
+    "4x2-5g": (4, 5, 2),
 }
 PARTS = {
     "profile": None,  # only the profile

@@ -44,6 +44,9 @@ class Transport : public node::Exchange {
   // In bytes: longer messages to another host need a rendezvous. 0: no limit, or unknown.
   virtual std::size_t eager_limit() noexcept = 0;
 
+  // Open MPI's coll/han takes the native collectives of several hosts.
+  virtual bool has_han() noexcept { return false; }
+
   // A poll gives the core away if no message has come. Some MPIs take tens of milliseconds to tell, so rank 0 asks, and
   // others set its answer.
   virtual bool yields() noexcept { return false; }

@@ -215,7 +215,7 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // The first call of most communicators on one host needs no search.
   std::optional<Search> made;
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
-  const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) != nullptr;
+  const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts());
   const double known = is_known ? search().known_seconds_of_mpi() : 0;
   const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
   const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());

@@ -27,7 +27,7 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
 // The MPI has one known schedule between hosts.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
-  return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts()) != nullptr;
+  return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts());
 }
 
 // Without measurements memory takes a part of the MPI's time. This shortens a communicator's first call by a tenth.

@@ -48,21 +48,26 @@ const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
+KnownOfMpi known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
   using schedule::Collective;
-  if (q.device || !q.native || hosts < 2) return nullptr;
+  constexpr std::uint64_t piece = 64 << 10;
+  if (q.device || !q.native || hosts < 2) return {};
   if (q.started && mpi.starts_with("Open MPI")) {
-    if (q.collective == Collective::allreduce && ranks < 4) return schedule::find(q.collective, "binomial");
-    if (q.collective == Collective::reduce_scatter) return schedule::find(Collective::reduce, "binomial");
+    if (q.collective == Collective::allreduce && (ranks < 4 || q.bytes < piece))
+      return {schedule::find(q.collective, "binomial")};
+    if (q.collective == Collective::reduce_scatter) return {schedule::find(Collective::reduce, "binomial")};
   }
   const bool sum = !q.started && !q.keeps_order && q.collective == Collective::allreduce;
   const std::uint64_t values = q.bytes / std::max(q.element, 1u);
   const bool halves = sum && values >= std::bit_floor(static_cast<unsigned>(ranks));  // Rabenseifner's needs as many
   if (halves && q.bytes > 8 && (mpi.starts_with("MPICH 4") || mpi.starts_with("MPICH 5")))
-    return schedule::find(q.collective, "rabenseifner");
+    return {schedule::find(q.collective, "rabenseifner")};
   if (halves && ranks == hosts && (mpi.starts_with("Open MPI 4.1") || mpi.starts_with("Open MPI 5")))
-    if (const char* const tuned = tuned_sum(ranks, q.bytes)) return schedule::find(q.collective, tuned);
-  return nullptr;
+    if (const char* const tuned = tuned_sum(ranks, q.bytes)) return {schedule::find(q.collective, tuned)};
+  const bool by_host = ranks > hosts && mpi.starts_with("Open MPI 5") && !mpi.ends_with(kWithoutHan);
+  if (sum && by_host && q.bytes > kLongestShort)
+    return {schedule::find(Collective::reduce, "leader"), schedule::find(Collective::bcast, "leader"), piece};
+  return {};
 }
 
 std::optional<double> measured_native(const Profile& profile, Provider provider, schedule::Collective collective,

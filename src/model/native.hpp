@@ -19,15 +19,22 @@ bool is_measured_well(const Profile& profile, const Question& q, int ranks, int 
 
 inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 
-// The only schedule that this MPI may have between hosts; null: unknown. A measured time of the blocking call counts
+// The only schedules that this MPI may have between hosts; none: unknown. A measured time of the blocking call counts
 // more.
 //
-//   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks: a binomial tree up and down; ireduce_scatter: a
-//                                    binomial reduce; its scatter is left out
+//   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks or 64 KiB: a binomial tree up and down;
+//                                    ireduce_scatter: a binomial reduce; its scatter is left out
 //   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
 //   (coll/mpir/generic.json)
 //   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
-const schedule::Algorithm* known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
+//   Open MPI 5 (coll/han)            with several, unless kWithoutHan: binomial trees up and down, of one rank of each
+//                                    host, a piece at a time
+struct KnownOfMpi {
+  const schedule::Algorithm *first = nullptr, *second = nullptr;  // one after the other
+  std::uint64_t piece = 0;                                        // bytes; 0: the whole vector
+  explicit operator bool() const noexcept { return first != nullptr; }
+};
+KnownOfMpi known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
 
 // Interpolates logarithmically between points of these ranks and hosts; proportional beyond the last, constant below
 // the first.

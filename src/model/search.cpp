@@ -334,13 +334,18 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
 }
 
 double Search::known_seconds_of_mpi() {
-  const schedule::Algorithm* known = known_of_mpi(profile_.mpi, question_, kept_.ranks(), kept_.hosts());
-  if (known == nullptr) return 0;
-  const Programs* programs = kept_.of({known, 0, 0, {}}, 0);
-  if (programs == nullptr) return 0;
-  Run run = run_of(question_, *programs, whole(), 0, INFINITY);
-  run.grain = 0;  // an MPI cuts short vectors as well
-  return predict(*programs, {}, stepless_, run).seconds;
+  const KnownOfMpi known = known_of_mpi(profile_.mpi, question_, kept_.ranks(), kept_.hosts());
+  const double bytes = whole(), piece = known.piece > 0 ? std::min(bytes, static_cast<double>(known.piece)) : bytes;
+  double all = 0;
+  for (const schedule::Algorithm* const part : {known.first, known.second}) {
+    if (part == nullptr) continue;
+    const Programs* programs = kept_.of({part, 0, 0, {}}, 0);
+    if (programs == nullptr) return 0;
+    Run run = run_of(question_, *programs, piece, 0, INFINITY);
+    run.grain = 0;  // an MPI cuts short vectors as well
+    all += predict(*programs, {}, stepless_, run).seconds;
+  }
+  return piece > 0 ? all * bytes / piece : all;
 }
 
 }  // namespace stretto::model

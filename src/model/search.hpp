@@ -54,7 +54,7 @@ class Search {
   // The messages need a rendezvous of the profile's MPI: the guesses then count exchanges one after the other.
   bool takes_turns() const noexcept;
 
-  // Time of the only schedule that the profile's MPI has (known_of_mpi()); 0: it may have more.
+  // Time by the only schedules that the profile's MPI has (known_of_mpi()); 0: it may have more.
   double known_seconds_of_mpi();
 
  private:

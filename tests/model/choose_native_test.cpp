@@ -357,9 +357,9 @@ TEST(Choose, AShortSumAvoidsTheRoundsOfMpich) {
 
 // Open MPI's coll/tuned: Rabenseifner's from 8 KiB on 4 ranks, with one rank a host, and rings on two.
 TEST(Choose, AShortSumAvoidsTheRoundsOfOpenMpi) {
-  const auto taken = [](int ranks, int per_host, std::uint64_t bytes, const char* mpi, bool keeps_order = false) {
+  const auto taken = [](int ranks, int per_host, std::uint64_t bytes, std::string mpi, bool keeps_order = false) {
     Profile p = profile();
-    p.mpi = mpi;
+    p.mpi = std::move(mpi);
     p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 2e-5, 1e-9}};
     Question q = allreduce(bytes);
     q.native = true;
@@ -376,10 +376,42 @@ TEST(Choose, AShortSumAvoidsTheRoundsOfOpenMpi) {
     for (const int ranks : {2, 3}) EXPECT_FALSE(taken(ranks, 1, 4200, open)) << ranks;
     EXPECT_TRUE(taken(4, 1, 7000, open)) << "recursive doubling";
     EXPECT_TRUE(taken(3, 1, 8400, open)) << "recursive doubling";
-    EXPECT_TRUE(taken(8, 2, 8400, open)) << "two ranks a host";
+    EXPECT_TRUE(taken(8, 2, 8400, std::string(open) + std::string(kWithoutHan))) << "two ranks a host";
     EXPECT_TRUE(taken(4, 1, 8400, open, true)) << "an operation that does not commute";
   }
   EXPECT_TRUE(taken(4, 1, 8400, "Open MPI 4.0.7"));
+}
+
+// Open MPI's coll/han moves pieces of 64 KiB, by trees of one rank of each host.
+TEST(Choose, ASumAvoidsTheTreesOfOpenMpiBetweenHosts) {
+  const std::string open = "Open MPI 5.0.11", flat = open + std::string(kWithoutHan);
+  const auto decided = [](int ranks, int per_host, Question q, const std::string& mpi) {
+    Profile p = profile();
+    p.mpi = mpi;
+    p.eager_limit = 63 << 10;
+    p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 2e-5, 8e-9}};
+    q.native = true;
+    Chooser chooser(std::move(p), topology::Topology::regular(ranks, per_host));
+    ModelChoice made;
+    EXPECT_EQ(decide(chooser, q, &made), Status::ok) << message();
+    return made;
+  };
+  for (const std::uint64_t bytes : {16u << 10, 64u << 10, 256u << 10}) {
+    const Question sum = allreduce(bytes);
+    for (const int per_host : {2, 5}) {
+      const ModelChoice made = decided(4 * per_host, per_host, sum, open);
+      EXPECT_FALSE(made.taken.native) << bytes;
+      EXPECT_GT(made.mpi_seconds, 0.9 * 4 * 8e-9 * static_cast<double>(bytes)) << "up and down between 4 hosts";
+      EXPECT_TRUE(decided(4 * per_host, per_host, sum, "Open MPI 4.1.6").taken.native) << bytes;
+      EXPECT_TRUE(decided(4 * per_host, per_host, sum, flat).taken.native) << bytes;
+    }
+    Question ordered = sum, started = sum;
+    ordered.keeps_order = started.started = true;
+    EXPECT_TRUE(decided(8, 2, ordered, open).taken.native) << "an operation that does not commute";
+    EXPECT_EQ(decided(8, 2, started, open).taken.native, bytes >= 64 << 10) << "another component's";
+    EXPECT_EQ(decided(5, 1, sum, open).taken.seconds, decided(5, 1, sum, flat).taken.seconds) << "one rank a host";
+  }
+  EXPECT_TRUE(decided(8, 2, allreduce(1024), open).taken.native) << "short";
 }
 
 // A bound that needs codes, or a schedule that is asked for, leaves MPICH no choice to compare with.

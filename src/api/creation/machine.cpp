@@ -37,6 +37,7 @@ namespace {
 struct MessageFacts {
   std::uint64_t eager_limit = 0;
   bool yields = false;  // looks for messages give the core away
+  bool has_han = false;
   bool known = false;
 };
 
@@ -151,12 +152,12 @@ Status topology_of(const std::vector<Here>& all, topology::Topology* topology) {
 // Gives all ranks rank 0's text and facts; if it failed, its message is the text.
 Status share(backend::Transport& transport, Status found, const std::string& given, std::string* text,
              MessageFacts* facts) noexcept {
-  std::array<std::uint64_t, 4> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
-                                     facts->known ? 1U : 0U};
+  std::array<std::uint64_t, 5> words{static_cast<std::uint64_t>(found), facts->eager_limit, facts->yields ? 1U : 0U,
+                                     facts->has_han ? 1U : 0U, facts->known ? 1U : 0U};
   const Status passed = transport.broadcast(words.data(), sizeof words);
   const Status shared = share_text(transport, found == Status::ok ? std::string_view(given) : message(), text);
   if (passed != Status::ok) return passed;
-  *facts = {words[1], words[2] != 0, words[3] != 0};
+  *facts = {words[1], words[2] != 0, words[3] != 0, words[4] != 0};
   const auto s = static_cast<Status>(words[0]);
   return shared != Status::ok || s == Status::ok ? shared : fail(s, "{}", *text);
 }
@@ -360,7 +361,8 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, Statu
     const bool had = first.taken != 0 && every([&](const Here& h) { return h.profile == first.taken; });
     const bool shares = !had || (between && !facts.known);
     if (shares) {
-      if (transport.rank() == 0 && between && !facts.known) facts = {transport.eager_limit(), transport.yields(), true};
+      if (transport.rank() == 0 && between && !facts.known)
+        facts = {transport.eager_limit(), transport.yields(), transport.has_han(), true};
       s = share(transport, found, given, &received, &facts);
       if (s == Status::ok) KeptShared::here().keep(received, carrier, facts);
     }
@@ -381,6 +383,7 @@ Status find_machine(backend::Transport& transport, model::Carrier carrier, Statu
     if (s != Status::ok) return s;
     profile.codec_threads = codec_threads_of(all, topology);
     profile.mpi = transport.name();
+    if (between && !facts.has_han && profile.mpi.starts_with("Open MPI")) profile.mpi += model::kWithoutHan;
     profile.eager_limit = static_cast<std::size_t>(facts.eager_limit);
     const std::string key = key_of(text, carrier, all, profile, topology);
     *chooser = Choosers::here().of(key, std::move(profile), std::move(topology), std::move(of_messages));

@@ -107,11 +107,14 @@ struct UcxMessages : Messages {
   std::string library;
 };
 
+// Behind the name of an Open MPI whose collectives of several hosts do not go by its component han.
+inline constexpr std::string_view kWithoutHan = " without HAN";
+
 // Message figures belong to the named MPI, or to any carrier.
 struct Profile : Messages {
   std::string name;  // "built-in", a shipped one, or the host's
   std::string source;
-  std::string mpi;  // "Open MPI 5.0.11"
+  std::string mpi;  // "Open MPI 5.0.11", perhaps with kWithoutHan behind it
   int cores = 1;
   Torus torus;                                  // for jobs with a host at each place
   double gamma = 0;                             // seconds a byte of raw + raw

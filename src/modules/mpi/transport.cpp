@@ -131,6 +131,7 @@ class MpiTransport final : public backend::Transport {
   }
 
   std::size_t eager_limit() noexcept override { return mpi_eager_limit(); }
+  bool has_han() noexcept override { return mpi_has_han(); }
   bool yields() noexcept override { return query_mpi_yields(); }
   void set_yields(bool yields) noexcept override { set_mpi_yields(yields); }
 

@@ -43,7 +43,8 @@ MpiVariables read_all() noexcept {
   // Open MPI makes this level the process': request the current level.
   int level = MPI_THREAD_SINGLE, provided = 0;
   if (MPI_Query_thread(&level) != MPI_SUCCESS || MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return {};
-  const MpiVariables all{read("pml_ob1_verbose"), read("btl_tcp_eager_limit"), read("mpi_yield_when_idle")};
+  const MpiVariables all{read("pml_ob1_verbose"), read("btl_tcp_eager_limit"), read("mpi_yield_when_idle"),
+                         read("coll_han_priority"), read("coll_tuned_priority")};
   MPI_T_finalize();
   return all;
 }
@@ -56,6 +57,11 @@ const MpiVariables& mpi_variables() noexcept {
 }
 
 bool query_mpi_yields() noexcept { return mpi_variables().mpi_yield_when_idle.value_or(0) != 0; }
+
+bool mpi_has_han() noexcept {
+  const MpiVariables& v = mpi_variables();
+  return v.coll_han_priority.value_or(0) > v.coll_tuned_priority.value_or(0);
+}
 
 void set_mpi_yields(bool value) noexcept { yields.store(value, std::memory_order_relaxed); }
 bool mpi_yields() noexcept { return yields.load(std::memory_order_relaxed); }
