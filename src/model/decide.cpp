@@ -40,9 +40,12 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
 
 // Lines serve unless the MPI was measured (go_by_lines()). Within a bound they always serve: ranks may name the type
 // differently, and must not differ in what they predict.
-bool gain_lines(const Chooser& chooser, const Question& q, Candidate* lines) {
+bool gain_lines(const Chooser& chooser, const Question& q, const Candidate& other, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   if (q.compress) return true;
+  // Long vectors cross the network whole. Many messages take longer than predicted where ranks share cores.
+  const bool is_long = q.bytes > schedule::kLongestShortCall && q.collective == schedule::Collective::allreduce;
+  if (is_long && other.seconds < (other.native ? 1.1 : 0.8) * lines->seconds) return false;
   const topology::Topology& t = chooser.topology();
   const auto mpi = measured_native(chooser.profile(), Provider::mpi, q.collective, t.ranks(), t.hosts(),
                                    static_cast<double>(q.bytes));
@@ -80,7 +83,7 @@ Status decide(Chooser& chooser, const Question& question, ModelChoice* decided, 
   const bool precise = is_known || is_measured_well(chooser.profile(), q, t.ranks(), t.hosts());
   const bool enough = trusted && best.seconds < longest_worthwhile(own.seconds, precise);
   decided->taken = !own.native || enough ? best : own;
-  if (Candidate lines; gain_lines(chooser, q, &lines)) {
+  if (Candidate lines; gain_lines(chooser, q, decided->taken, &lines)) {
     decided->taken = std::move(lines);
     return Status::ok;
   }

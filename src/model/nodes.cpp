@@ -76,8 +76,9 @@ bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes, bool c
   constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKibibyte, most_gathered = 16 * kKibibyte;
   switch (collective) {
     case schedule::Collective::allreduce:
-    case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::kLongestShortCall;
-    case schedule::Collective::bcast: return bytes >= least_broadcast && bytes <= schedule::kLongestShortCall;
+    case schedule::Collective::reduce: return bytes > 0 && bytes <= schedule::longest_short_vector(collective);
+    case schedule::Collective::bcast:
+      return bytes >= least_broadcast && bytes <= schedule::longest_short_vector(collective);
     case schedule::Collective::allgather: return bytes >= least_gathered && bytes <= most_gathered;
     case schedule::Collective::alltoall:
       return bytes > 0 && bytes <= (coded ? schedule::kLongestCodedVector : schedule::kLongestShortVector);

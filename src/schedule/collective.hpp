@@ -72,13 +72,18 @@ inline constexpr auto kAllProperties = [] {
   }};
 }();
 
-// Bytes of the longest call by lines of a host's memory, and by one message a round between hosts.
+// Bytes of the longest values that travel with an agreement.
 inline constexpr std::size_t kLongestShortCall = 4096;
 
 // Bytes of all blocks of the longest allgather and alltoall that one rank of each host stands for; of an alltoall
 // within a bound.
 inline constexpr std::size_t kLongestShortVector = 32 * 1024;
 inline constexpr std::size_t kLongestCodedVector = 64 * 1024;
+
+// Bytes of the longest vector that one rank of each host stands for, whole in each message between hosts.
+constexpr std::size_t longest_short_vector(Collective c) noexcept {
+  return c == Collective::allreduce ? 32 * 1024 : c == Collective::reduce ? 8 * 1024 : 4096;
+}
 
 constexpr const Properties& properties(Collective c) noexcept { return kAllProperties[static_cast<std::size_t>(c)]; }
 constexpr const char* name(Collective c) noexcept { return properties(c).name; }

@@ -40,7 +40,8 @@ bool travels_with_word(const stretto_comm_s& comm, const Call& call, const selec
     return false;
   const bool plain = !call.nonblocking && !call.device && !call.stream && !call.captured;
   return plain && call.settings.schedule.empty() && !call.settings.options.reproducible &&
-         call.collective != Collective::barrier && backend::is_short(shape_of(call));
+         call.collective != Collective::barrier && backend::is_short(shape_of(call)) &&
+         call.count * stretto_type_size(call.type) <= schedule::kLongestShortCall;
 }
 
 engine::Load load_of(const Shape& s, const void* send, void* recv) noexcept {

@@ -30,7 +30,7 @@ struct Room {
 
 struct ShortRoom {
   static constexpr std::size_t kRooms = 3;
-  alignas(64) std::array<std::array<std::byte, schedule::kLongestShortCall>, kRooms> bytes;
+  alignas(64) std::array<std::array<std::byte, schedule::longest_short_vector(Collective::allreduce)>, kRooms> bytes;
   ShortRoom* next = nullptr;
 };
 

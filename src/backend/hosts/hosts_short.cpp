@@ -38,8 +38,8 @@ bool is_short(const Shape& s) noexcept {
     case Collective::allreduce:
     case Collective::reduce:
       return s.op != STRETTO_USER && s.op != STRETTO_DIFFERENCE && s.count > 0 &&
-             bytes_of(s) <= schedule::kLongestShortCall;
-    case Collective::bcast: return s.count > 0 && bytes_of(s) <= schedule::kLongestShortCall;
+             bytes_of(s) <= schedule::longest_short_vector(s.collective);
+    case Collective::bcast: return s.count > 0 && bytes_of(s) <= schedule::longest_short_vector(s.collective);
     case Collective::barrier: return true;
     default: return false;
   }

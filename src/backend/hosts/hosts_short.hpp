@@ -12,7 +12,7 @@
 
 namespace stretto::backend {
 
-// An exact allreduce, reduce, bcast or barrier within schedule::kLongestShortCall.
+// An exact allreduce, reduce or bcast within schedule::longest_short_vector(), or a barrier.
 bool is_short(const Shape& shape) noexcept;
 
 // An allgather or alltoall whose blocks of all ranks fit schedule::kLongestShortVector; `coded`, kLongestCodedVector.

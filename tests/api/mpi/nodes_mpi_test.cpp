@@ -302,12 +302,12 @@ std::uint64_t messages_of_short_allreduce() {
   return even * static_cast<unsigned>(std::bit_width(even) - 1) + 2 * (all - even);
 }
 
-// Up to 4 KiB, whether they are prepared (unchecked calls) or run anew.
+// Whether they are prepared (unchecked calls) or run anew.
 TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
   for (const bool check : {true, false})
     for (const bool in_place : {false, true})
       for (const std::size_t n :
-           {std::size_t{1}, std::size_t{13}, std::size_t{64}, std::size_t{1024}, std::size_t{1025}})
+           {std::size_t{1}, std::size_t{13}, std::size_t{64}, std::size_t{1024}, std::size_t{8192}, std::size_t{8193}})
         for (int turn = 0; turn < 5; ++turn) {
           SCOPED_TRACE(testing::Message() << n << (check ? " checked" : "") << (in_place ? " in place" : ""));
           stretto_options o = in_memory();
@@ -326,7 +326,7 @@ TEST_F(Nodes, ShortCallsAreThoseOfTheMpi) {
           ASSERT_STRETTO_OK(stretto_allreduce(send, y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
           EXPECT_EQ(y, expected);
           took_memory();
-          if (o.report && check && n <= 1024) {
+          if (o.report && check && n <= 8192) {
             EXPECT_EQ(report.bytes_known, 1);
             std::uint64_t bytes = report.bytes_sent;
             MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
