@@ -29,6 +29,9 @@ inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 //   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
 //   Open MPI 5 (coll/han)            with several, unless kWithoutHan: binomial trees up and down, of one rank of each
 //                                    host, a piece at a time
+//   Open MPI 5 (coll/tuned)          reduce_scatter with several: recursive halving, farthest first
+//   (reduce_scatter_block
+//                                    of any length, others below 256 to 512 KiB)
 struct KnownOfMpi {
   const schedule::Algorithm *first = nullptr, *second = nullptr;  // one after the other
   std::uint64_t piece = 0;                                        // bytes; 0: the whole vector

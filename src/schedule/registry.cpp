@@ -311,6 +311,11 @@ std::vector<Schedule> build_all(const Algorithm& algorithm, Request request) {
   return all;
 }
 
+const Algorithm& farthest_first_halving() {
+  static const Algorithm made{{}, Collective::reduce_scatter, "farthest_first", "", farthest_first_reduce_scatter};
+  return made;
+}
+
 const Algorithm* find(Collective collective, std::string_view name) {
   for (const Algorithm& a : algorithms()) {
     if (a.collective == collective && (name.empty() || a.name == name)) return &a;

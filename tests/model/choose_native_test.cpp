@@ -412,6 +412,18 @@ TEST(Choose, ASumAvoidsTheTreesOfOpenMpiBetweenHosts) {
     EXPECT_EQ(decided(5, 1, sum, open).taken.seconds, decided(5, 1, sum, flat).taken.seconds) << "one rank a host";
   }
   EXPECT_TRUE(decided(8, 2, allreduce(1024), open).taken.native) << "short";
+  // Recursive halving begins with the farthest: every rank sends halves to other hosts.
+  Question scatter = allreduce(128 << 10);
+  scatter.collective = Collective::reduce_scatter;
+  for (const int per_host : {2, 4}) {
+    const ModelChoice made = decided(4 * per_host, per_host, scatter, open);
+    EXPECT_FALSE(made.taken.native);
+    EXPECT_GT(made.mpi_seconds, 0.9 * per_host * 0.75 * 8e-9 * static_cast<double>(scatter.bytes));
+  }
+  EXPECT_TRUE(decided(4, 1, scatter, open).taken.native) << "one rank a host";
+  EXPECT_TRUE(decided(8, 2, scatter, "MPICH 5.0.2").taken.native);
+  scatter.bytes = 64 << 10;
+  EXPECT_TRUE(decided(8, 2, scatter, open).taken.native) << "short";
 }
 
 // A bound that needs codes, or a schedule that is asked for, leaves MPICH no choice to compare with.

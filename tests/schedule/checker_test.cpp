@@ -74,6 +74,14 @@ void erase(All& all, std::size_t rank, std::size_t step) {
   all[rank].steps.erase(all[rank].steps.begin() + static_cast<std::ptrdiff_t>(step));
 }
 
+TEST(Checker, AcceptsTheHalvingOfMpis) {
+  for (int ranks = 1; ranks <= 17; ++ranks) {
+    const All all = build_all(farthest_first_halving(), {.ranks = ranks});
+    EXPECT_EQ(check(all), Status::ok) << ranks << ": " << message();
+    EXPECT_FALSE(all[0].keeps_order);
+  }
+}
+
 TEST(Checker, RefusesAScheduleThatLacksAnyOneStep) {
   for_each_right([](const All& right) {
     for_each_step(right, [&](std::size_t r, std::size_t i) {

@@ -19,6 +19,7 @@ Schedule rabenseifner_allreduce(const Request& request);
 Schedule rabenseifner_reduce(const Request& request);
 
 Schedule recursive_halving_reduce_scatter(const Request& request);
+Schedule farthest_first_reduce_scatter(const Request& request);
 
 Schedule swing_bandwidth_allreduce(const Request& request);
 Schedule swing_latency_allreduce(const Request& request);
