@@ -215,8 +215,13 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // The first call of most communicators on one host needs no search.
   std::optional<Search> made;
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
-  const bool is_known = native && known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts());
-  const double known = is_known ? search().known_seconds_of_mpi() : 0;
+  const KnownOfMpi of_mpi = native ? known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) : KnownOfMpi();
+  const bool is_known{of_mpi};
+  double known = 0;
+  if (is_known && of_mpi.by_host && lane)
+    known = Search(lane->impl_->programs, profile, q).seconds_of(of_mpi);
+  else if (is_known)
+    known = search().seconds_of(of_mpi);
   const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
   const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
   // Measured natives are blocking calls.
@@ -276,9 +281,8 @@ bool Chooser::Impl::by_lines(const Question& q, Candidate* found) const {
     raw.compress = raw.nodes_streams = false;
     Candidate exact;
     if (lane->choose(between_hosts_by_lines(raw, topology), &exact) != Status::ok) return false;
-    const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
-    const bool shared = topology.ranks() > topology.hosts() * cores * topology.core_part();
-    const bool gains = found->payload != payload::Kind::raw && found->seconds < (shared ? 0.4 : 0.7) * exact.seconds;
+    const double part = share_cores(topology, profile) ? 0.4 : 0.7;
+    const bool gains = found->payload != payload::Kind::raw && found->seconds < part * exact.seconds;
     if (!gains && !gains_by_lines(q.collective, q.bytes, false)) return false;
     if (!gains) *found = exact;
   }

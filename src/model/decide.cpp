@@ -43,10 +43,11 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
 bool gain_lines(const Chooser& chooser, const Question& q, const Candidate& other, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   if (q.compress) return true;
+  const topology::Topology& t = chooser.topology();
   // Long vectors cross the network whole. Many messages take longer than predicted where ranks share cores.
   const bool is_long = q.bytes > schedule::kLongestShortCall && q.collective == schedule::Collective::allreduce;
-  if (is_long && other.seconds < (other.native ? 1.1 : 0.8) * lines->seconds) return false;
-  const topology::Topology& t = chooser.topology();
+  const double part = other.native ? 1.1 : share_cores(t, chooser.profile()) ? 0.65 : 0.8;
+  if (is_long && other.seconds < part * lines->seconds) return false;
   const auto mpi = measured_native(chooser.profile(), Provider::mpi, q.collective, t.ranks(), t.hosts(),
                                    static_cast<double>(q.bytes));
   return !q.native || !mpi || lines->seconds < *mpi;

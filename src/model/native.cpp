@@ -48,6 +48,15 @@ const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
+bool goes_by_host(std::string_view mpi, const Question& q, int ranks, int hosts) noexcept {
+  using schedule::Collective;
+  const bool several = hosts > 1 && ranks > hosts, even = ranks % hosts == 0;
+  const bool served = q.collective == Collective::allreduce ||
+                      (even && (q.collective == Collective::reduce || q.collective == Collective::bcast));
+  return several && served && !q.started && !q.keeps_order && !q.device && q.native && mpi.starts_with("Open MPI 5") &&
+         !mpi.ends_with(kWithoutHan);
+}
+
 // Shorter ones gained nothing at 5 Gb/s.
 constexpr std::uint64_t kLeastHalved = 128 << 10;
 
@@ -70,8 +79,12 @@ KnownOfMpi known_of_mpi(std::string_view mpi, const Question& q, int ranks, int 
   const bool several = ranks > hosts && mpi.starts_with("Open MPI 5") && !q.started && !q.keeps_order;
   if (several && q.collective == Collective::reduce_scatter && q.bytes >= kLeastHalved)
     return {&schedule::farthest_first_halving()};
-  if (sum && several && !mpi.ends_with(kWithoutHan) && q.bytes > kLongestShort)
-    return {schedule::find(Collective::reduce, "leader"), schedule::find(Collective::bcast, "leader"), piece};
+  if (q.bytes <= kLongestShort || !goes_by_host(mpi, q, ranks, hosts)) return {};
+  const schedule::Algorithm* const down = schedule::find(Collective::bcast, "binomial");
+  if (sum) return {schedule::find(Collective::reduce, "binomial"), down, piece, true};
+  constexpr int most_linear = 4;
+  if (q.collective == Collective::bcast && q.bytes >= piece && hosts > 2 && hosts <= most_linear)
+    return {down, nullptr, piece, true};
   return {};
 }
 

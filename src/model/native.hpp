@@ -27,17 +27,23 @@ inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 //   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
 //   (coll/mpir/generic.json)
 //   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
-//   Open MPI 5 (coll/han)            with several, unless kWithoutHan: binomial trees up and down, of one rank of each
-//                                    host, a piece at a time
+//   Open MPI 5 (coll/han)            with several, unless kWithoutHan: an allreduce goes up and down a tree of one rank
+//   of
+//                                    each host, a piece at a time. In a bcast of a piece and more among 3 or 4 hosts
+//                                    the root sends to all others, which takes at least a tree's time
 //   Open MPI 5 (coll/tuned)          reduce_scatter with several: recursive halving, farthest first
 //   (reduce_scatter_block
 //                                    of any length, others below 256 to 512 KiB)
 struct KnownOfMpi {
   const schedule::Algorithm *first = nullptr, *second = nullptr;  // one after the other
   std::uint64_t piece = 0;                                        // bytes; 0: the whole vector
+  bool by_host = false;                                           // with one rank of each host; the rest is not known
   explicit operator bool() const noexcept { return first != nullptr; }
 };
 KnownOfMpi known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
+
+// The call goes by one rank of each host.
+bool goes_by_host(std::string_view mpi, const Question& question, int ranks, int hosts) noexcept;
 
 // Interpolates logarithmically between points of these ranks and hosts; proportional beyond the last, constant below
 // the first.

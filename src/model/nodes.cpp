@@ -72,6 +72,11 @@ std::uint64_t least_in_memory(schedule::Collective collective) noexcept {
   }
 }
 
+bool share_cores(const topology::Topology& topology, const Profile& profile) noexcept {
+  const int cores = topology.cores_per_host() > 0 ? topology.cores_per_host() : profile.cores;
+  return topology.ranks() > topology.hosts() * cores * topology.core_part();
+}
+
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes, bool coded) noexcept {
   constexpr std::uint64_t least_broadcast = 512, least_gathered = 2 * kKibibyte, most_gathered = 16 * kKibibyte;
   switch (collective) {

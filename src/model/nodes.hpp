@@ -17,6 +17,9 @@ std::uint64_t piece_of(schedule::Collective collective, std::uint64_t bytes,
 // Bytes from which memory was measured to gain (docs/node.md); the largest number: never.
 std::uint64_t least_in_memory(schedule::Collective collective) noexcept;
 
+// Ranks outnumber the cores of their hosts.
+bool share_cores(const topology::Topology& topology, const Profile& profile) noexcept;
+
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes, bool coded) noexcept;
 
 // Lines serve whatever is predicted: predictions are rough for calls of microseconds.

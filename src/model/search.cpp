@@ -183,6 +183,8 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
   const double block = programs->blocks > 0 ? whole() / programs->blocks : 0;
   const bool few = q.segment == 0 && acts_of(*programs) > kStepsForAll;
   const bool flat = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
+  // Whole vectors pass between two hosts once: no other path is shorter.
+  const bool by_host = kept_.hosts() == 2 && goes_by_host(profile_.mpi, q, kept_.ranks(), kept_.hosts());
   std::vector<Line> lines;
   for (Candidate& c : with_short_messages_raw(option, q, *programs, block, even_cost_)) {
     if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
@@ -194,8 +196,8 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
       found->ways.push_back(std::move(c));
       continue;
     }
-    const bool an_mpi_has_it = flat && c.payload == payload::Kind::raw;
-    lines.push_back({programs, {std::move(c)}, an_mpi_has_it});
+    const bool raw = c.payload == payload::Kind::raw;
+    lines.push_back({programs, {std::move(c)}, flat && raw, by_host && raw});
   }
   return lines;
 }
@@ -313,7 +315,7 @@ std::vector<Candidate> Search::cheapest(const std::vector<Option>& options, doub
   return search(
       options, least, -1,
       [this](const Line& line, Candidate& way, double enough) { return seconds(line, way, enough); },
-      [beyond_mpis](const Line& line) { return !beyond_mpis || !line.an_mpi_has_it; });
+      [beyond_mpis](const Line& line) { return !beyond_mpis || (!line.an_mpi_has_it && !line.this_mpi_has_it); });
 }
 
 double Search::least_of_mpi(const std::vector<Option>& options) {
@@ -333,8 +335,7 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
   return found.empty() ? INFINITY : found.back().seconds;
 }
 
-double Search::known_seconds_of_mpi() {
-  const KnownOfMpi known = known_of_mpi(profile_.mpi, question_, kept_.ranks(), kept_.hosts());
+double Search::seconds_of(const KnownOfMpi& known) {
   const double bytes = whole(), piece = known.piece > 0 ? std::min(bytes, static_cast<double>(known.piece)) : bytes;
   double all = 0;
   for (const schedule::Algorithm* const part : {known.first, known.second}) {

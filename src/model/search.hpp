@@ -7,6 +7,7 @@
 
 #include "model/candidates.hpp"
 #include "model/choose.hpp"
+#include "model/native.hpp"
 #include "model/profile/machine.hpp"
 #include "model/walk/programs.hpp"
 #include "topology/topology.hpp"
@@ -54,14 +55,14 @@ class Search {
   // The messages need a rendezvous of the profile's MPI: the guesses then count exchanges one after the other.
   bool takes_turns() const noexcept;
 
-  // Time by the only schedules that the profile's MPI has (known_of_mpi()); 0: it may have more.
-  double known_seconds_of_mpi();
+  // 0: unknown.
+  double seconds_of(const KnownOfMpi& known);
 
  private:
   struct Line {
     const Programs* programs;
     std::vector<Candidate> ways;
-    bool an_mpi_has_it;
+    bool an_mpi_has_it, this_mpi_has_it;
   };
   template <class Walk, class Wanted>
   std::vector<Candidate> search(const std::vector<Option>& options, double least, double enough, const Walk& walk,

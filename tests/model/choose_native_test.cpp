@@ -412,6 +412,13 @@ TEST(Choose, ASumAvoidsTheTreesOfOpenMpiBetweenHosts) {
     EXPECT_EQ(decided(5, 1, sum, open).taken.seconds, decided(5, 1, sum, flat).taken.seconds) << "one rank a host";
   }
   EXPECT_TRUE(decided(8, 2, allreduce(1024), open).taken.native) << "short";
+  Question bcast = allreduce(128 << 10);
+  bcast.collective = Collective::bcast;
+  EXPECT_FALSE(decided(8, 2, bcast, open).taken.native);
+  EXPECT_TRUE(decided(8, 2, bcast, flat).taken.native);
+  EXPECT_TRUE(decided(10, 2, bcast, open).taken.native) << "5 hosts";
+  EXPECT_TRUE(decided(8, 4, bcast, open).taken.native) << "2 hosts: once over the network";
+  EXPECT_TRUE(decided(4, 1, bcast, open).taken.native) << "one rank a host";
   // Recursive halving begins with the farthest: every rank sends halves to other hosts.
   Question scatter = allreduce(128 << 10);
   scatter.collective = Collective::reduce_scatter;
