@@ -47,7 +47,7 @@ std::string label(const model::Candidate& c, schedule::Collective collective) {
     return c.payload == payload::Kind::raw ? name : fmt::format("{} {}", name, payload_name(c.payload, collective));
   }
   std::string text = fmt::format("{} {}", c.schedule, payload_name(c.payload, collective));
-  if (c.piece == schedule::kLongestShortCall) return fmt::format("node, {} between hosts, by lines", text);
+  if (c.by_lines()) return fmt::format("node, {} between hosts, by lines", text);
   if (c.piece > 0)
     return fmt::format("node, {} between hosts, pieces of {}", text, size_text(static_cast<double>(c.piece)));
   if (c.coding == codec::Coding::dense) text += ", dense";

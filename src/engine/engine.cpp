@@ -652,6 +652,8 @@ Status Engine::start(const Work& call, Request* request, std::uint64_t number) n
 }
 
 Status Engine::start(const Words& words, Request* request) noexcept {
+  if (words.load.bytes > schedule::kLongestShortCall)
+    return fail(Status::internal, "{} bytes travel with no word", words.load.bytes);
   const Impl::Visit visit(*impl_);
   WordRun* run = nullptr;
   if (const Status s = impl_->start(words, &run); s != Status::ok) return s;

@@ -215,13 +215,16 @@ Status Chooser::Impl::table(const Question& q, bool all_of_them, std::vector<Can
   // The first call of most communicators on one host needs no search.
   std::optional<Search> made;
   const auto search = [&]() -> Search& { return made ? *made : made.emplace(programs, profile, q); };
-  const KnownOfMpi of_mpi = native ? known_of_mpi(profile.mpi, q, topology.ranks(), topology.hosts()) : KnownOfMpi();
+  const KnownOfMpi of_mpi = native ? known_of_mpi(profile.mpi, q, topology) : KnownOfMpi();
   const bool is_known{of_mpi};
   double known = 0;
-  if (is_known && of_mpi.by_host && lane)
-    known = Search(lane->impl_->programs, profile, q).seconds_of(of_mpi);
-  else if (is_known)
+  if (is_known && of_mpi.piece > 0 && lane) {
+    Question piece = q;
+    piece.bytes = std::min(q.bytes, of_mpi.piece);
+    known = Search(lane->impl_->programs, profile, piece).seconds_of(of_mpi) * bytes / static_cast<double>(piece.bytes);
+  } else if (is_known) {
     known = search().seconds_of(of_mpi);
+  }
   const bool compares = is_known && !q.started;  // a started sum takes at least as long as what is known of it
   const bool precise = compares || is_measured_well(profile, q, topology.ranks(), topology.hosts());
   // Measured natives are blocking calls.

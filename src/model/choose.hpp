@@ -61,6 +61,8 @@ struct Candidate {
   std::uint64_t piece = 0;      // bytes that a host sums in its memory at a time (nodes.hpp); 0: none
   double seconds = 0;           // predicted; 0: unknown (Question::natives without measurement)
   bool assumed = false;         // unmeasured: a part of the MPI's time (unmeasured_node)
+
+  bool by_lines() const noexcept { return piece == schedule::kLongestShortCall; }
 };
 
 // Eight cells per factor of two of bytes and ratio. Each number of bytes below 16 is a cell.

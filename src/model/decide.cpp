@@ -27,7 +27,7 @@ double seconds_in_memory(const Profile& profile, const Question& q) {
 // The MPI has one known schedule between hosts.
 bool knows_mpi(const Chooser& chooser, const Question& q) {
   const topology::Topology& t = chooser.topology();
-  return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t.ranks(), t.hosts());
+  return !q.started && own_may_serve(q) && known_of_mpi(chooser.profile().mpi, q, t);
 }
 
 // Without measurements memory takes a part of the MPI's time. This shortens a communicator's first call by a tenth.
@@ -38,8 +38,9 @@ bool node_alone(const Chooser& chooser, const Question& q) noexcept {
          std::none_of(natives.begin(), natives.end(), measures);
 }
 
-// Lines serve unless the MPI was measured (go_by_lines()). Within a bound they always serve: ranks may name the type
-// differently, and must not differ in what they predict.
+// Lines serve unless the MPI was measured, or a long vector has a shorter way (`other`), perhaps the MPI's of unknown
+// time. Within a bound they always serve: ranks may name the type differently, and must not differ in what they
+// predict.
 bool gain_lines(const Chooser& chooser, const Question& q, const Candidate& other, Candidate* lines) {
   if (!chooser.by_lines(q, lines)) return false;
   if (q.compress) return true;

@@ -48,25 +48,23 @@ const char* tuned_sum(int ranks, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-bool goes_by_host(std::string_view mpi, const Question& q, int ranks, int hosts) noexcept {
+bool goes_by_host(std::string_view mpi, const Question& q, const topology::Topology& topology) noexcept {
   using schedule::Collective;
-  const bool several = hosts > 1 && ranks > hosts, even = ranks % hosts == 0;
+  const bool several = topology.hosts() > 1 && topology.ranks() > topology.hosts(), even = topology.uniform();
   const bool served = q.collective == Collective::allreduce ||
                       (even && (q.collective == Collective::reduce || q.collective == Collective::bcast));
   return several && served && !q.started && !q.keeps_order && !q.device && q.native && mpi.starts_with("Open MPI 5") &&
          !mpi.ends_with(kWithoutHan);
 }
 
-// Shorter ones gained nothing at 5 Gb/s.
-constexpr std::uint64_t kLeastHalved = 128 << 10;
-
-KnownOfMpi known_of_mpi(std::string_view mpi, const Question& q, int ranks, int hosts) {
+KnownOfMpi known_of_mpi(std::string_view mpi, const Question& q, const topology::Topology& topology) {
   using schedule::Collective;
+  const int ranks = topology.ranks(), hosts = topology.hosts();
   constexpr std::uint64_t piece = 64 << 10;
   if (q.device || !q.native || hosts < 2) return {};
   if (q.started && mpi.starts_with("Open MPI")) {
-    if (q.collective == Collective::allreduce && (ranks < 4 || q.bytes < piece))
-      return {schedule::find(q.collective, "binomial")};
+    const bool by_tree = ranks < 4 || (q.bytes > kLongestShort && q.bytes < piece);
+    if (q.collective == Collective::allreduce && by_tree) return {schedule::find(q.collective, "binomial")};
     if (q.collective == Collective::reduce_scatter) return {schedule::find(Collective::reduce, "binomial")};
   }
   const bool sum = !q.started && !q.keeps_order && q.collective == Collective::allreduce;
@@ -77,14 +75,16 @@ KnownOfMpi known_of_mpi(std::string_view mpi, const Question& q, int ranks, int 
   if (halves && ranks == hosts && (mpi.starts_with("Open MPI 4.1") || mpi.starts_with("Open MPI 5")))
     if (const char* const tuned = tuned_sum(ranks, q.bytes)) return {schedule::find(q.collective, tuned)};
   const bool several = ranks > hosts && mpi.starts_with("Open MPI 5") && !q.started && !q.keeps_order;
-  if (several && q.collective == Collective::reduce_scatter && q.bytes >= kLeastHalved)
+  // Shorter ones gained nothing at 5 Gb/s; some longer ones are rings.
+  constexpr std::uint64_t least_halved = 128 << 10, most_halved = (512 << 10) - 1;
+  if (several && q.collective == Collective::reduce_scatter && q.bytes >= least_halved && q.bytes <= most_halved)
     return {&schedule::farthest_first_halving()};
-  if (q.bytes <= kLongestShort || !goes_by_host(mpi, q, ranks, hosts)) return {};
+  if (q.bytes <= kLongestShort || !goes_by_host(mpi, q, topology)) return {};
   const schedule::Algorithm* const down = schedule::find(Collective::bcast, "binomial");
-  if (sum) return {schedule::find(Collective::reduce, "binomial"), down, piece, true};
+  if (sum) return {schedule::find(Collective::reduce, "binomial"), down, piece};
   constexpr int most_linear = 4;
   if (q.collective == Collective::bcast && q.bytes >= piece && hosts > 2 && hosts <= most_linear)
-    return {down, nullptr, piece, true};
+    return {down, nullptr, piece};
   return {};
 }
 

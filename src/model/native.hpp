@@ -22,28 +22,26 @@ inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 // The only schedules that this MPI may have between hosts; none: unknown. A measured time of the blocking call counts
 // more.
 //
-//   Open MPI 4 and 5 (coll/libnbc)   iallreduce of fewer than 4 ranks or 64 KiB: a binomial tree up and down;
-//                                    ireduce_scatter: a binomial reduce; its scatter is left out
-//   MPICH 4 and 5                    allreduce of more than 8 bytes, and a value a rank: Rabenseifner's
-//   (coll/mpir/generic.json)
-//   Open MPI 4.1 and 5 (coll/tuned)  with one rank a host: tuned_sum()
-//   Open MPI 5 (coll/han)            with several, unless kWithoutHan: an allreduce goes up and down a tree of one rank
-//   of
-//                                    each host, a piece at a time. In a bcast of a piece and more among 3 or 4 hosts
-//                                    the root sends to all others, which takes at least a tree's time
-//   Open MPI 5 (coll/tuned)          reduce_scatter with several: recursive halving, farthest first
-//   (reduce_scatter_block
-//                                    of any length, others below 256 to 512 KiB)
+// - Open MPI 4 and 5 (coll/libnbc): iallreduce of fewer than 4 ranks or 64 KiB is a binomial tree up and down;
+//   ireduce_scatter a binomial reduce, whose scatter is left out.
+// - MPICH 4 and 5 (coll/mpir/generic.json): allreduce of more than 8 bytes, and a value a rank, is Rabenseifner's.
+// - Open MPI 4.1 and 5 (coll/tuned), one rank a host: tuned_sum().
+// - Open MPI 5, several ranks a host: an allreduce goes_by_host() up and down a binomial tree, one piece after the
+// other
+//   (over TCP, whose rendezvous take turns). A bcast of a piece and more to 3 or 4 hosts goes from its root to each of
+//   them, in at least a tree's time. A reduce_scatter (coll/tuned) is recursive halving, farthest first: one of equal
+//   blocks at any length, others up to 256 or 512 KiB.
 struct KnownOfMpi {
   const schedule::Algorithm *first = nullptr, *second = nullptr;  // one after the other
-  std::uint64_t piece = 0;                                        // bytes; 0: the whole vector
-  bool by_host = false;                                           // with one rank of each host; the rest is not known
+  // Bytes of what one rank of each host moves at a time; what else happens is not known. 0: all ranks, the whole
+  // vector.
+  std::uint64_t piece = 0;
   explicit operator bool() const noexcept { return first != nullptr; }
 };
-KnownOfMpi known_of_mpi(std::string_view mpi, const Question& question, int ranks, int hosts);
+KnownOfMpi known_of_mpi(std::string_view mpi, const Question& question, const topology::Topology& topology);
 
-// The call goes by one rank of each host.
-bool goes_by_host(std::string_view mpi, const Question& question, int ranks, int hosts) noexcept;
+// The call goes by one rank of each host (Open MPI 5's coll/han, unless kWithoutHan).
+bool goes_by_host(std::string_view mpi, const Question& question, const topology::Topology& topology) noexcept;
 
 // Interpolates logarithmically between points of these ranks and hosts; proportional beyond the last, constant below
 // the first.

@@ -22,7 +22,7 @@ bool share_cores(const topology::Topology& topology, const Profile& profile) noe
 
 bool gains_by_lines(schedule::Collective collective, std::uint64_t bytes, bool coded) noexcept;
 
-// Lines serve whatever is predicted: predictions are rough for calls of microseconds.
+// Lines serve whatever is predicted, but for long vectors: predictions are rough for calls of microseconds.
 bool go_by_lines(const Question& question) noexcept;
 
 Question between_hosts_by_lines(const Question& question, const topology::Topology& topology);

@@ -184,7 +184,7 @@ std::vector<Search::Line> Search::lines_of(const Option& option) {
   const bool few = q.segment == 0 && acts_of(*programs) > kStepsForAll;
   const bool flat = !option.algorithm->uses_groups && !option.algorithm->uses_torus;
   // Whole vectors pass between two hosts once: no other path is shorter.
-  const bool by_host = kept_.hosts() == 2 && goes_by_host(profile_.mpi, q, kept_.ranks(), kept_.hosts());
+  const bool by_host = kept_.hosts() == 2 && goes_by_host(profile_.mpi, q, kept_.topology());
   std::vector<Line> lines;
   for (Candidate& c : with_short_messages_raw(option, q, *programs, block, even_cost_)) {
     if (few && c.segment > 0 && c.segment != (1u << 20)) continue;
@@ -336,17 +336,16 @@ double Search::guess_of_mpi(const std::vector<Option>& options, double enough) {
 }
 
 double Search::seconds_of(const KnownOfMpi& known) {
-  const double bytes = whole(), piece = known.piece > 0 ? std::min(bytes, static_cast<double>(known.piece)) : bytes;
   double all = 0;
   for (const schedule::Algorithm* const part : {known.first, known.second}) {
     if (part == nullptr) continue;
     const Programs* programs = kept_.of({part, 0, 0, {}}, 0);
     if (programs == nullptr) return 0;
-    Run run = run_of(question_, *programs, piece, 0, INFINITY);
+    Run run = run_of(question_, *programs, whole(), 0, INFINITY);
     run.grain = 0;  // an MPI cuts short vectors as well
     all += predict(*programs, {}, stepless_, run).seconds;
   }
-  return piece > 0 ? all * bytes / piece : all;
+  return all;
 }
 
 }  // namespace stretto::model

@@ -18,6 +18,7 @@ class ProgramsKept {
  public:
   ProgramsKept(const topology::Topology& topology, int cores);
 
+  const topology::Topology& topology() const noexcept { return topology_; }
   int ranks() const noexcept { return topology_.ranks(); }
   int hosts() const noexcept { return topology_.hosts(); }
 

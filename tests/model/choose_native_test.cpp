@@ -116,6 +116,30 @@ TEST(Choose, MemoryOfSeveralHostsNeedsTwoRanksOnAHost) {
   }
 }
 
+// Recursive doubling passes a vector log2 H times between H hosts, Rabenseifner's less than twice.
+TEST(Choose, LongVectorsLeaveLinesWhereHostsAreMany) {
+  const auto lines = [](int hosts, std::uint64_t bytes, double part, const char* mpi = "Open MPI 5.0.11") {
+    Profile p = profile();
+    p.mpi = mpi;
+    p.cores = 2;
+    p.links[static_cast<std::size_t>(topology::Distance::network)] = {{0, 2e-5, 8e-9, 0}};
+    topology::Topology t = topology::Topology::regular(2 * hosts, 2);
+    t.share_cores(part);
+    Chooser chooser(std::move(p), std::move(t));
+    Question q = allreduce(bytes);
+    q.native = q.nodes = q.lines = true;
+    ModelChoice decided;
+    EXPECT_EQ(decide(chooser, q, &decided), Status::ok) << message();
+    return decided.taken.by_lines();
+  };
+  for (const std::uint64_t bytes : {4096u, 8192u}) EXPECT_TRUE(lines(4, bytes, 1)) << bytes;
+  EXPECT_TRUE(lines(64, 4096, 1));
+  EXPECT_FALSE(lines(64, 32768, 1));
+  EXPECT_FALSE(lines(4, 16384, 1));
+  EXPECT_TRUE(lines(4, 16384, 0.25)) << "ranks share cores";
+  EXPECT_FALSE(lines(4, 32768, 1, "Open MPI 4.1.6")) << "the MPI's guessed time is less";
+}
+
 // Containers of one machine: the sums inside each host wait for the same cores.
 TEST(Choose, HostsThatShareCoresSumSlowerInMemory) {
   Profile p = profile();
@@ -169,7 +193,7 @@ TEST(Choose, FewValuesOfSeveralHostsGoByLines) {
   };
   const Candidate c = taken(chooser, q);
   EXPECT_EQ(c.provider, Provider::node);
-  EXPECT_EQ(c.piece, schedule::kLongestShortCall);
+  EXPECT_TRUE(c.by_lines());
   EXPECT_EQ(c.schedule, "recursive_doubling");
   EXPECT_GT(c.seconds, 2 * 1e-5);  // two rounds
   EXPECT_LT(c.seconds, 4 * 1e-5);

@@ -125,7 +125,11 @@ class Nodes final : public NodesBackend {
            has_streams(c.type);
   }
   bool goes_short(const Call& c, const Decision& d) const noexcept {
-    return has_short_blocks(c) || (!d.streams() && is_short(shape_of(c)));
+    if (has_short_blocks(c)) return true;
+    if (d.streams() || !is_short(shape_of(c))) return false;
+    // A longer one may have been given to pieces.
+    return c.count * stretto_type_size(c.type) <= schedule::kLongestShortCall || d.choice.by_lines() ||
+           c.settings.schedule == kNodeName;
   }
   std::unique_ptr<ShortCall> short_call(const Call& c, const Decision& d) {
     if (!d.streams()) return make_short_call(hosts_, shape_of(c));

@@ -589,6 +589,27 @@ TEST_F(Nodes, ShortCallsHaveAllOperations) {
   }
 }
 
+// Beyond 4 KiB no values travel with an agreement, and a chosen way may be any.
+TEST_F(Nodes, ShortSumsByChoiceAreThoseOfTheMpi) {
+  for (const bool check : {true, false})
+    for (const std::size_t n : {std::size_t{1025}, std::size_t{2048}, std::size_t{2049}, std::size_t{8192}}) {
+      SCOPED_TRACE(testing::Message() << n << (check ? " checked" : ""));
+      stretto_options o = in_memory();
+      o.schedule = nullptr;
+      o.check = check;
+      const auto x = samples<float>(rank, n);
+      std::vector<float> y(n), expected(n);
+      MPI_Allreduce(x.data(), expected.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      ASSERT_STRETTO_OK(stretto_allreduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, comm, &o));
+      EXPECT_EQ(y, expected);
+      y.assign(n, 0);
+      ASSERT_STRETTO_OK(stretto_reduce(x.data(), y.data(), n, STRETTO_F32, STRETTO_SUM, 1, comm, &o));
+      if (rank == 1) {
+        EXPECT_EQ(y, expected);
+      }
+    }
+}
+
 // Its order between hosts differs from that on one host, but not between ranks.
 TEST_F(Nodes, ShortSumsAreEqualOnAllRanksBitForBit) {
   stretto_options o = in_memory();

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -60,7 +61,9 @@ bool query_mpi_yields() noexcept { return mpi_variables().mpi_yield_when_idle.va
 
 bool mpi_has_han() noexcept {
   const MpiVariables& v = mpi_variables();
-  return v.coll_han_priority.value_or(0) > v.coll_tuned_priority.value_or(0);
+  // Negative: the component withdraws.
+  const auto priority = [](std::optional<std::uint64_t> of) { return static_cast<std::int32_t>(of.value_or(0)); };
+  return priority(v.coll_han_priority) > std::max(priority(v.coll_tuned_priority), 0);
 }
 
 void set_mpi_yields(bool value) noexcept { yields.store(value, std::memory_order_relaxed); }
