@@ -26,15 +26,13 @@ inline constexpr double kLongestUnbeaten = 20e-6;  // not known
 //   ireduce_scatter a binomial reduce, whose scatter is left out.
 // - MPICH 4 and 5 (coll/mpir/generic.json): allreduce of more than 8 bytes, and a value a rank, is Rabenseifner's.
 // - Open MPI 4.1 and 5 (coll/tuned), one rank a host: tuned_sum().
-// - Open MPI 5, several ranks a host: an allreduce goes_by_host() up and down a binomial tree, one piece after the
-// other
-//   (over TCP, whose rendezvous take turns). A bcast of a piece and more to 3 or 4 hosts goes from its root to each of
-//   them, in at least a tree's time. A reduce_scatter (coll/tuned) is recursive halving, farthest first: one of equal
-//   blocks at any length, others up to 256 or 512 KiB.
+// - Open MPI 5, several ranks a host: an allreduce goes_by_host() up and down a binomial tree, piece by piece (over
+//   TCP, whose rendezvous take turns). A bcast of a piece and more to 3 or 4 hosts goes from its root to each of them,
+//   in at least a tree's time. A reduce_scatter (coll/tuned) is recursive halving, farthest first: one of equal blocks
+//   at any length, others up to 256 or 512 KiB.
 struct KnownOfMpi {
   const schedule::Algorithm *first = nullptr, *second = nullptr;  // one after the other
-  // Bytes of what one rank of each host moves at a time; what else happens is not known. 0: all ranks, the whole
-  // vector.
+  // Bytes that one rank of each host moves at a time; the rest is not known. 0: all ranks move the whole vector.
   std::uint64_t piece = 0;
   explicit operator bool() const noexcept { return first != nullptr; }
 };

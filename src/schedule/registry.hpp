@@ -56,8 +56,7 @@ Status check_ranks(Collective collective, std::int32_t ranks);
 // Schedules for these groups (null: every rank alone) combine in rank order.
 bool keeps_order(const Algorithm& algorithm, const Groups* groups);
 
-// Recursive halving as MPIs have it: where hosts have several ranks, each sends its halves to other hosts. No
-// candidate.
+// Recursive halving as MPIs have it, no candidate: where hosts have several ranks, each sends halves to other hosts.
 const Algorithm& farthest_first_halving();
 
 // In the order of the enumeration; the first of a collective is its default.
