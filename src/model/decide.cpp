@@ -7,6 +7,7 @@
 
 #include "model/candidates.hpp"
 #include "model/native.hpp"
+#include "model/nodes.hpp"
 #include "payload/payload.hpp"
 
 namespace stretto::model {

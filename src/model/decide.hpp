@@ -1,15 +1,10 @@
 // Chooses the cheapest candidate, but a native collective that can serve, unless predictions justify another.
 #pragma once
 
-#include <cstdint>
-
 #include "base/status.hpp"
 #include "model/choose.hpp"
 
 namespace stretto::model {
-
-// In bytes: up to here a native collective serves if possible, unless the MPI is known to take unneeded rounds.
-inline constexpr std::uint64_t kLongestShort = 1024;
 
 struct ModelChoice {
   Candidate taken;

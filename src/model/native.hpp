@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -18,6 +19,9 @@ double longest_worthwhile(double native, bool known = false) noexcept;
 bool is_measured_well(const Profile& profile, const Question& q, int ranks, int hosts) noexcept;
 
 inline constexpr double kLongestUnbeaten = 20e-6;  // not known
+
+// In bytes: up to here a native collective serves if possible, unless the MPI is known to take unneeded rounds.
+inline constexpr std::uint64_t kLongestShort = 1024;
 
 // The only schedules that this MPI may have between hosts; none: unknown. A measured time of the blocking call counts
 // more.
