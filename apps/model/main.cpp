@@ -26,7 +26,9 @@ void add_profile(CLI::App* c, Arguments* a) {
 void add_machine(CLI::App* c, Arguments* a) {
   add_profile(c, a);
   c->add_option("--carrier", a->carrier, "what messages go over: mpi, or ucx, which has no native collectives");
-  c->add_option("--mpi", a->mpi, "the MPI, such as 'MPICH 5.0.2', whose schedules may be known; that of the profile")
+  c->add_option("--mpi", a->mpi,
+                "the MPI, such as 'MPICH 5.0.2' or 'Open MPI 5.0.11 without HAN', whose schedules may be known; that "
+                "of the profile")
       ->type_name("NAME");
   c->add_option("--eager-limit", a->eager_limit,
                 "longest message of the MPI between hosts without a rendezvous: 64K for Open MPI over TCP, none if 0")
